@@ -1,0 +1,23 @@
+"""Backends by name. Adding one is one module and one line here, an entry point, or a file given with --extension."""
+
+from __future__ import annotations
+
+from fuzz.backends.base import Backend
+from fuzz.backends.numpy_backend import BACKEND as NUMPY
+from fuzz.errors import UserError, unknown
+
+BACKENDS: dict[str, Backend] = {backend.name: backend for backend in (NUMPY,)}
+
+
+def backend(name: str) -> Backend:
+    """The backend called `name`; UserError with the nearest name otherwise."""
+    if name not in BACKENDS:
+        raise unknown("backend", name, BACKENDS)
+    return BACKENDS[name]
+
+
+def register(added: Backend) -> None:
+    """Make a third party's backend known. Its name must be new."""
+    if added.name in BACKENDS and BACKENDS[added.name] is not added:
+        raise UserError(f"backend {added.name!r} exists already: give yours another name")
+    BACKENDS[added.name] = added

@@ -1,0 +1,154 @@
+"""What a backend is to the engine: options, implementations with provenance, and kernels on persistent buffers.
+
+A backend module never imports its library at module level: `ulpfuzz list` and `--help` must work without it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from msgspec import Struct, field
+from numpy.typing import NDArray
+
+from strategies.contract import Scalar
+
+Array: TypeAlias = NDArray[Any]
+Provenance: TypeAlias = Literal["library", "composed", "user"]
+
+
+class Unsupported(Exception):
+    """The backend does not offer this operator in this dtype, device or option. Becomes a row, not an error."""
+
+
+class OptionSpec(Struct, frozen=True):
+    """A declared option of a target. `scope` "process": fixed at worker start; "call": set around each call."""
+
+    name: str
+    default: str
+    doc: str
+    choices: tuple[str, ...] = ()
+    scope: Literal["call", "process"] = "call"
+
+
+class Implementation(Struct, frozen=True):
+    """A named formulation of an operator. Only `library` ones are blamed on the library.
+
+    `function` takes the inputs in the contract's order as the backend's own arrays and the attributes as keywords,
+    and returns one array or a tuple of arrays in the contract's output order.
+    """
+
+    operator: str
+    name: str
+    provenance: Provenance
+    source: str
+    """The library call it stands for, or the formula it composes."""
+    function: Callable[..., Any]
+    dtypes: tuple[str, ...] = ("float32", "float64")
+
+
+class Request(Struct, frozen=True):
+    """Everything `Backend.prepare` may know. Arrays are C-contiguous, 64-byte aligned and keep their addresses.
+
+    The engine refills `inputs` in place before each call. Their pages are read-only during the call although NumPy
+    calls them writeable. `outputs` have the right shapes and dtype; a kernel may write its results there.
+    """
+
+    implementation: Implementation
+    attributes: Mapping[str, Scalar]
+    device: str
+    dtype: str
+    options: Mapping[str, str]
+    """All declared options with their values (defaults filled in)."""
+    inputs: Mapping[str, Array]
+    outputs: tuple[Array, ...]
+
+
+class Kernel(Protocol):
+    """A compiled or bound call. Returned arrays are C-ordered NumPy views, valid until the next call.
+
+    `engine_owned`: the results are written into `Request.outputs`, so out-of-bounds writes are detectable.
+    `facts`: what was resolved (real mcpu, thread count, ...), stored with the campaign.
+    """
+
+    engine_owned: bool
+    facts: Mapping[str, str]
+
+    def __call__(self) -> tuple[Array, ...]: ...
+
+
+class SimpleKernel(Struct):
+    """A kernel made of a closure."""
+
+    call: Callable[[], tuple[Array, ...]]
+    engine_owned: bool = False
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self) -> tuple[Array, ...]:
+        return self.call()
+
+
+class Backend:
+    """Base of all backends; subclasses set the class attributes and implement `prepare`."""
+
+    name: str
+    doc: str = ""
+    module: str = ""
+    """Importable module that must be present."""
+    install: str = ""
+    """Line that installs it."""
+    default_device: str = "cpu"
+    options: tuple[OptionSpec, ...] = ()
+
+    def __init__(self) -> None:
+        self.implementations: dict[str, tuple[Implementation, ...]] = {}
+
+    def implementation(
+        self,
+        operator: str,
+        name: str,
+        source: str,
+        provenance: Provenance = "library",
+        dtypes: tuple[str, ...] = ("float32", "float64"),
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Decorator that registers a formulation; the first one registered for an operator is its default."""
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            added = Implementation(operator, name, provenance, source, function, dtypes)
+            self.implementations[operator] = (*self.implementations.get(operator, ()), added)
+            return function
+
+        return register
+
+    def missing(self) -> str | None:
+        """The line that installs the backend, or None when it is installed. Does not import it."""
+        if not self.module or importlib.util.find_spec(self.module) is not None:
+            return None
+        return self.install
+
+    def devices(self) -> tuple[str, ...]:
+        """Devices present on this machine, default first. May import the library."""
+        return (self.default_device,)
+
+    def versions(self) -> dict[str, str]:
+        """Facts about the library for the environment record. May import the library."""
+        return {}
+
+    def warm_up(self) -> None:
+        """Import what the worker will need and set process-wide state (threads). Called once per worker."""
+
+    def prepare(self, request: Request) -> Kernel:
+        """Compile or bind; raises Unsupported when the library lacks this form."""
+        raise NotImplementedError
+
+
+def as_tuple(result: Any) -> tuple[Any, ...]:
+    """One array or a tuple of arrays, always as a tuple."""
+    return tuple(result) if isinstance(result, tuple | list) else (result,)
+
+
+def exact_copy(values: Array, dtype: str) -> Array:
+    """`values` as a fresh C-contiguous array of `dtype`."""
+    return np.array(values, dtype=dtype, order="C", copy=True)

@@ -1,0 +1,26 @@
+"""Errors a user can mend. Each is one line that says what, where, which value and how to fix it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UserError(Exception):
+    """Bad input. The command line prints the message and ends with `exit_code`."""
+
+    exit_code = 2
+
+
+class StorageError(UserError):
+    """The campaign directory cannot be read or written."""
+
+    exit_code = 3
+
+
+def unknown(kind: str, name: str, known: Iterable[str], hint: str = "") -> UserError:
+    """An error for a name that does not exist, with the nearest one that does."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    suggestion = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"
+    return UserError(f"unknown {kind} {name!r}: {suggestion}{' ' + hint if hint else ''}")

@@ -1,0 +1,109 @@
+"""Target: backend, device, dtype, options; its canonical spelling and the parser of what a user types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from fuzz.backends import BACKENDS, backend
+from fuzz.backends.base import Implementation, Unsupported
+from fuzz.errors import UserError, unknown
+from strategies.precision import PRECISIONS, DType
+
+_FORM = re.compile(r"(?P<backend>[A-Za-z_][\w-]*)(?::(?P<device>[\w:.-]+))?(?:\[(?P<options>[^\[\]]*)\])?")
+
+
+class Target(Struct, frozen=True, order=True):
+    """Where and how an operator runs. `options` holds only values that differ from the declared defaults."""
+
+    backend: str
+    device: str
+    dtype: DType
+    options: tuple[tuple[str, str], ...] = ()
+
+    def spelling(self, home: DType) -> str:
+        """Canonical spelling, e.g. `jax:cpu[mode=eager]`; the dtype is named only where it is not `home`."""
+        shown = dict(self.options)
+        if self.dtype != home:
+            shown["dtype"] = self.dtype
+        inside = ",".join(f"{key}={value}" for key, value in sorted(shown.items()))
+        return f"{self.backend}:{self.device}" + (f"[{inside}]" if inside else "")
+
+    def all_options(self) -> dict[str, str]:
+        """Every declared option with its value."""
+        return {spec.name: spec.default for spec in backend(self.backend).options} | dict(self.options)
+
+    def implementation(self, operator: str) -> Implementation:
+        """The formulation this target runs; Unsupported when the backend has none in this dtype."""
+        offered = backend(self.backend).implementations.get(operator, ())
+        if not offered:
+            raise Unsupported(f"{self.backend} has no {operator}")
+        wanted = dict(self.options).get("impl")
+        for implementation in offered:
+            if wanted is None or implementation.name == wanted:
+                if self.dtype not in implementation.dtypes:
+                    raise Unsupported(f"{implementation.source} does not accept {self.dtype}")
+                return implementation
+        names = ", ".join(implementation.name for implementation in offered)
+        raise Unsupported(f"{self.backend} has no formulation {wanted!r} of {operator}: it has {names}")
+
+
+def split_targets(text: str) -> list[str]:
+    """Split `a,b[x=1,y=2],c` at commas outside brackets."""
+    parts = re.split(r",(?![^\[]*\])", text)
+    return [part.strip() for part in parts if part.strip()]
+
+
+def parse_target(text: str, dtype: DType) -> Target:
+    """The target a user spelled; UserError for an unknown backend, device form, option or value."""
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
+        raise UserError(f"cannot read target {text!r}: write backend, backend:device or backend:device[option=value,...]")
+    found = backend(match["backend"])
+    declared = {spec.name: spec for spec in found.options}
+    options: dict[str, str] = {}
+    for item in filter(None, (match["options"] or "").split(",")):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals:
+            raise UserError(f"option {item!r} of target {text!r} has no value: write {key}=value")
+        if key == "dtype":
+            if value not in PRECISIONS:
+                raise unknown("dtype", value, PRECISIONS)
+            dtype = value
+            continue
+        if key == "impl":
+            known = {i.name for offered in found.implementations.values() for i in offered}
+            if value not in known:
+                raise unknown(f"formulation of {found.name}", value, known)
+        elif key not in declared:
+            raise unknown(f"option of {found.name}", key, [*declared, "impl", "dtype"])
+        else:
+            spec = declared[key]
+            if spec.choices and value not in spec.choices:
+                raise unknown(f"value of {found.name} option {key}", value, spec.choices)
+            if value == spec.default:
+                continue
+        options[key] = value
+    return Target(found.name, match["device"] or found.default_device, dtype, tuple(sorted(options.items())))
+
+
+def default_targets(dtype: DType) -> tuple[list[Target], list[str]]:
+    """One target per installed backend, and for each missing one the line that installs it."""
+    present: list[Target] = []
+    skipped: list[str] = []
+    for name, found in BACKENDS.items():
+        line = found.missing()
+        if line is None:
+            present.append(Target(name, found.default_device, dtype))
+        else:
+            skipped.append(f"{name} is not installed: {line}")
+    return present, skipped
+
+
+def require_installed(targets: Sequence[Target]) -> None:
+    """UserError with the line that installs the first backend among `targets` that is missing."""
+    for target in targets:
+        if (line := backend(target.backend).missing()) is not None:
+            raise UserError(f"backend {target.backend!r} is not installed: {line}")

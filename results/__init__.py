@@ -1,0 +1,1 @@
+"""What was seen: row schema, verdicts, store, statistics, reports."""

@@ -1,0 +1,129 @@
+"""The row: one table of columns. docs/schema.md is generated from it; columns are only ever added."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+Kind: TypeAlias = Literal["string", "int64", "float64"]
+Cell: TypeAlias = str | int | float | None
+Row: TypeAlias = dict[str, Cell]
+"""Values by column name; a missing column is null."""
+
+SCHEMA_VERSION = 1
+
+RUNGS: tuple[int, ...] = tuple(range(1, 13))
+"""k of the relative-error ladder 1e-k."""
+
+
+class Column(Struct, frozen=True):
+    """One column: its Arrow type, its unit, what it says, the schema version that brought it."""
+
+    name: str
+    kind: Kind
+    unit: str
+    doc: str
+    since: int = 1
+
+
+def _rung_columns() -> tuple[Column, ...]:
+    return tuple(Column(rung_column(k), "int64", "elements", f"elements with relative error above 1e-{k}") for k in RUNGS)
+
+
+def rung_column(k: int) -> str:
+    """Name of the column that counts relative errors above 1e-k."""
+    return f"above_1e{k:02d}"
+
+
+COLUMNS: tuple[Column, ...] = (
+    # row key
+    Column("problem_id", "string", "", "hash of operator, attributes, dims, home dtype and recipes"),
+    Column("seed", "int64", "", "campaign seed"),
+    Column("index", "int64", "", "number of the draw within the problem; inputs are a function of (draw_id, seed, index)"),
+    Column("output", "string", "", "name of the output"),
+    Column("target", "string", "", "backend, device and options in canonical spelling"),
+    Column("variant", "string", "", "wrapper of the kernel (batch, layout, ...); empty for none"),
+    Column("against", "string", "", "what the output is compared with: 'truth' or another target"),
+    # what was run
+    Column("trial", "string", "", "short name of the trial for `ulpfuzz repro`"),
+    Column("draw_id", "string", "", "hash of dims, home dtype and recipes"),
+    Column("operator", "string", "", "operator"),
+    Column("attributes", "string", "", "attributes, canonical JSON"),
+    Column("dims", "string", "", "sizes, e.g. C=32,H=28,N=2,W=28"),
+    Column("recipes", "string", "", "input recipes as expressions"),
+    Column("home", "string", "", "dtype at which the inputs were drawn"),
+    Column("backend", "string", "", "backend of the target"),
+    Column("device", "string", "", "device of the target"),
+    Column("options", "string", "", "options of the target"),
+    Column("dtype", "string", "", "dtype in which the target computes"),
+    Column("implementation", "string", "", "named formulation that ran"),
+    Column("provenance", "string", "", "library (the library offers it), composed (written from its primitives) or user"),
+    Column("elements", "int64", "elements", "size of the output"),
+    Column("reduction_length", "int64", "summands", "longest reduction inside the operator; 0 if none"),
+    Column("environment", "string", "", "hash of the environment record in environments.json"),
+    # verdict
+    Column("verdict", "string", "", "see docs/verdicts.md"),
+    Column("detail", "string", "", "why, in one sentence"),
+    Column("profile", "string", "", "profile of elementary-function constants used by the bound"),
+    Column("known_by", "string", "", "arithmetic in which the truth was computed"),
+    # absolute error
+    Column("abs_max", "float64", "output units", "largest absolute error"),
+    Column("abs_rms", "float64", "output units", "root mean square error"),
+    Column("abs_mean", "float64", "output units", "mean signed error (bias)"),
+    # relative error: no mean, it has no expectation
+    Column("rel_max", "float64", "1", "largest relative error; 0 where both agree, inf where only the truth is 0"),
+    Column("rel_index", "int64", "", "flat index of the largest relative error"),
+    Column("rel_value", "float64", "output units", "output there"),
+    Column("rel_truth", "float64", "output units", "truth (or the other target's value) there"),
+    Column("rel_amplification", "float64", "1", "amplification there: E/|truth|, error relative to the result per unit roundoff"),
+    *_rung_columns(),
+    # ulp
+    Column("ulp_max", "float64", "ulp", "largest error in units in the last place of the truth at the target's dtype"),
+    Column("ulp_index", "int64", "", "flat index of the largest ulp error"),
+    # rho = |error| / (u E)
+    Column("rho_max", "float64", "1", "largest rho = |error|/(u E) under the sqrt(n) model: > 2 is flagged"),
+    Column("rho_index", "int64", "", "flat index of the largest rho"),
+    Column("rho_value", "float64", "output units", "output there"),
+    Column("rho_truth", "float64", "output units", "truth there"),
+    Column("rho_amplification", "float64", "1", "amplification there"),
+    Column("rho_ideal", "float64", "1", "rho at that element if reductions rounded once"),
+    Column("rho_tree", "float64", "1", "rho at that element if reductions were pairwise"),
+    Column("rho_sequential", "float64", "1", "rho at that element under the worst-case bound n u"),
+    Column("rho_tree_max", "float64", "1", "largest rho under the pairwise model; null where it cannot exceed the order threshold"),
+    Column("rho_mean", "float64", "1", "mean signed rho (bias in units of the bound)"),
+    Column("flagged", "int64", "elements", "elements with rho > 2"),
+    # nonfinite values
+    Column("nan_count", "int64", "elements", "NaN in the output"),
+    Column("inf_count", "int64", "elements", "infinities in the output"),
+    Column("nonfinite_mismatch", "int64", "elements", "NaN or infinite on one side only, or infinities of opposite sign"),
+    Column("overflow_explained", "int64", "elements", "of these, where the formula itself leaves the range of the dtype"),
+    # precision ladder
+    Column("rung_dtype", "string", "", "dtype of the other rung of the precision ladder; null where it was not run"),
+    Column("rung_rho", "float64", "1", "largest rho on that rung"),
+    Column("rung_slope", "float64", "1", "s: 0 error shrinks with precision, 1 it does not; null where undefined"),
+    # identity of bits, cost, failure
+    Column("input_digest", "string", "", "xxh3-128 of the inputs"),
+    Column("output_digest", "string", "", "xxh3-128 of the output: equal digests are equal bits"),
+    Column("seconds", "float64", "s", "wall time of the call"),
+    Column("error", "string", "", "message of an error, signal of a crash"),
+)
+
+TIMINGS: frozenset[str] = frozenset({"seconds"})
+"""Columns that differ between two runs of one campaign."""
+
+KEY: tuple[str, ...] = ("problem_id", "seed", "index", "output", "target", "variant", "against")
+"""Columns that name a row uniquely."""
+
+ELEMENT_COLUMNS: tuple[Column, ...] = (
+    *(column for column in COLUMNS if column.name in (*KEY, "trial", "operator", "dtype")),
+    Column("kind", "string", "", "worst (by rho), relative (by relative error) or random"),
+    Column("element", "int64", "", "flat index in the output"),
+    Column("value", "float64", "output units", "output of the target"),
+    Column("truth", "float64", "output units", "truth"),
+    Column("bound", "float64", "output units", "E: first-order error bound per unit roundoff"),
+    Column("amplification", "float64", "1", "E/|truth|"),
+    Column("rho", "float64", "1", "|error|/(u E)"),
+    Column("inputs", "string", "", "leading inputs of the element, canonical JSON"),
+)
+"""Columns of elements/<shard>.parquet: the worst and some random elements of sampled trials."""

@@ -1,0 +1,127 @@
+"""Problem: what is computed on which population of inputs. No target, no schedule, no version."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from strategies.canonical import identity
+from strategies.contract import Contract, ContractError, Scalar, Shape
+from strategies.precision import PRECISIONS, DType
+from strategies.recipes import Recipe, recipe_from_plain
+
+
+class Problem(Struct, frozen=True, dict=True):
+    """An operator with attributes, sizes, home dtype and input recipes. Hashable; `id` is the same everywhere."""
+
+    operator: str
+    attributes: tuple[tuple[str, Scalar], ...]
+    dims: tuple[tuple[str, int], ...]
+    home: DType
+    recipes: tuple[Recipe, ...]
+
+    @functools.cached_property
+    def id(self) -> str:
+        """Hash of the whole problem."""
+        return identity(self.plain())
+
+    @functools.cached_property
+    def draw_id(self) -> str:
+        """Hash of what the inputs depend on: dims, home dtype, recipes with the inputs they fill. Attributes do not count."""
+        plain = self.plain()
+        return identity({key: plain[key] for key in ("dims", "home", "recipes")})
+
+    def plain(self) -> dict[str, object]:
+        """The problem as JSON values; `problem_from_plain` reads it back."""
+        return {
+            "operator": self.operator,
+            "attributes": dict(self.attributes),
+            "dims": dict(self.dims),
+            "home": self.home,
+            "recipes": [recipe.plain() for recipe in self.recipes],
+        }
+
+
+def make_problem(
+    contract: Contract,
+    *,
+    dims: Mapping[str, int],
+    home: DType,
+    recipes: Sequence[Recipe],
+    attributes: Mapping[str, Scalar] | None = None,
+) -> Problem:
+    """A problem that keeps the contract: every dim and input given once, attributes coerced and completed.
+
+    Raises ContractError (one line, says how to fix) otherwise.
+    """
+    operator = contract.operator
+    if home not in PRECISIONS:
+        raise ContractError(f"unknown dtype {home!r}: use one of {', '.join(PRECISIONS)}")
+    _check_dims(contract, dims)
+    filled = [name for recipe in recipes for name in recipe.fills]
+    wanted = [spec.name for spec in contract.inputs]
+    for name in filled:
+        if name not in wanted:
+            raise ContractError(f"{operator} has no input {name!r}: its inputs are {', '.join(wanted)}")
+        if filled.count(name) > 1:
+            raise ContractError(f"input {name!r} of {operator} is filled by more than one recipe")
+    if missing := [name for name in wanted if name not in filled]:
+        raise ContractError(f"{operator} needs a recipe for {', '.join(missing)}")
+    known = dict(contract.attributes)
+    for name in attributes or {}:
+        if name not in known:
+            has = f"its attributes are {', '.join(known)}" if known else "it has none"
+            raise ContractError(f"{operator} has no attribute {name!r}: {has}")
+    values = {
+        name: spec.coerce((attributes or {}).get(name, spec.default), f"attribute {name} of {operator}")
+        for name, spec in contract.attributes
+    }
+    order = {name: position for position, name in enumerate(wanted)}
+    return Problem(
+        operator=operator,
+        attributes=tuple(sorted(values.items())),
+        dims=tuple(sorted((name, int(size)) for name, size in dims.items())),
+        home=home,
+        recipes=tuple(sorted(recipes, key=lambda recipe: order[recipe.fills[0]])),
+    )
+
+
+def problem_from_plain(plain: Mapping[str, object], contract: Contract) -> Problem:
+    """Inverse of `Problem.plain`."""
+    recipes = plain["recipes"]
+    dims = plain["dims"]
+    attributes = plain["attributes"]
+    assert isinstance(recipes, Sequence) and isinstance(dims, Mapping) and isinstance(attributes, Mapping)
+    return make_problem(
+        contract,
+        dims=dims,
+        home=str(plain["home"]),
+        recipes=[recipe_from_plain(recipe) for recipe in recipes],
+        attributes={name: _scalar(contract, name, value) for name, value in attributes.items()},
+    )
+
+
+def input_shapes(problem: Problem, contract: Contract) -> dict[str, Shape]:
+    """Shape of each input of `problem`, in the contract's order."""
+    return contract.shapes(dict(problem.dims))
+
+
+def _scalar(contract: Contract, name: str, value: Scalar) -> Scalar:
+    """nan and inf were written as strings: read them back for float attributes."""
+    spec = dict(contract.attributes).get(name)
+    return float(value) if spec is not None and isinstance(spec.default, float) else value
+
+
+def _check_dims(contract: Contract, dims: Mapping[str, int]) -> None:
+    names = contract.dim_names
+    for name, size in dims.items():
+        if name not in names:
+            raise ContractError(f"{contract.operator} has no dim {name!r}: its dims are {', '.join(names)}")
+        minimum = next(d.minimum for d in contract.dims if d.name == name)
+        if isinstance(size, bool) or not isinstance(size, int) or size < minimum:
+            raise ContractError(f"dim {name} of {contract.operator} is {size!r}: use a whole number >= {minimum}")
+    if missing := [name for name in names if name not in dims]:
+        example = ",".join(f"{name}=8" for name in missing)
+        raise ContractError(f"{contract.operator} needs the size of {', '.join(missing)}: add --dims {example}")
