@@ -1,0 +1,1 @@
+"""The oracle: what the right value is, and how much error rounding and conditioning excuse at each element."""

@@ -1,0 +1,186 @@
+"""Interpreter `bound`: value in a wide dtype and first-order error bound of every output, in preallocated buffers.
+
+`bound(program, dtype)` returns a callable; a compiled interpreter can take its place behind the same call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from fuzz.oracle.constants import DEFAULT_PROFILE, PROFILES
+from fuzz.oracle.frames import Charges, Constant, Frame, Operand, Real
+from fuzz.oracle.models import Model
+from fuzz.oracle.primitives import PRIMITIVES, call_arguments
+from fuzz.oracle.program import Program, Ref
+from fuzz.oracle.rules import RULES, part_keys
+from fuzz.oracle.spread import spread
+from strategies.precision import DType, precision
+
+VOID_SHARE = 0.1
+"""First order is void where the error of a divisor or of a logarithm's argument exceeds this share of it: at 0.1 the
+neglected second-order terms reach about a tenth of the first-order ones."""
+
+OVERFLOW_SHARE = 0.99
+"""An intermediate above this share of the largest number may overflow in an implementation that rounds differently."""
+
+
+class OutputTruth(Struct):
+    """Value and error parts of one output; views of buffers that the next call overwrites."""
+
+    value: Real
+    parts: Mapping[int, Real]
+
+    def excused(self, model: Model = Model.SQRT) -> Real:
+        """E: the error that rounding and conditioning excuse, in units of u, same shape as the output."""
+        total: Any = 0.0
+        for n, part in self.parts.items():
+            total = total + (part if n == 0 else model.h(n) * part)
+        return np.broadcast_to(np.asarray(total, self.value.dtype), self.value.shape)
+
+
+class Truth:
+    """What the oracle knows about one draw. Valid until its interpreter runs again."""
+
+    def __init__(self, owner: Bound) -> None:
+        self._owner = owner
+        self.outputs = tuple(OutputTruth(owner.frames[n].value, owner.frames[n].parts) for n in owner.program.outputs)
+        self.known_by = owner.known_by
+
+    def overflow(self, output: int) -> Any:
+        """Elements of which an intermediate (or the value itself) leaves the range of the working dtype."""
+        limit = OVERFLOW_SHARE * precision(self._owner.dtype).largest
+        masks = [~(frame.magnitude() <= limit) for frame in self._owner.frames]
+        for number in range(len(self._owner.program.inputs)):
+            masks[number] = np.zeros(masks[number].shape, bool)  # an input the user gave is not an overflow
+        return spread(self._owner.program, masks, [f.value for f in self._owner.frames])[output]
+
+    def void(self, output: int) -> Any:
+        """Elements where the first-order bound means nothing: a divisor or logarithm argument with no digits left."""
+        masks = [np.zeros(frame.node.shape, bool) for frame in self._owner.frames]
+        for number, frame in enumerate(self._owner.frames):
+            delicate = self._delicate(frame)
+            if delicate is not None:
+                distance, error = delicate
+                masks[number] = masks[number] | (frame.charges.u * error > VOID_SHARE * np.abs(distance))
+        return spread(self._owner.program, masks, [f.value for f in self._owner.frames])[output]
+
+    @staticmethod
+    def _delicate(frame: Frame) -> tuple[Any, Any] | None:
+        name = frame.node.primitive
+        if name == "divide" and frame.operands[1].parts:
+            return frame.operands[1].value, frame.operands[1].total()
+        if name in ("log", "sqrt") and frame.operands[0].parts:
+            return frame.operands[0].value, frame.operands[0].total()
+        if name == "log1p":
+            return 1.0 + frame.operands[0].value, frame.operands[0].total()
+        return None
+
+
+class Bound:
+    """A program bound to a working dtype: call it with the inputs, get the Truth."""
+
+    def __init__(self, program: Program, dtype: DType, wide: np.dtype[Any], charges: Charges) -> None:
+        self.program, self.dtype, self.wide, self.charges = program, dtype, wide, charges
+        self.known_by = {"float64": "float64", "longdouble": f"longdouble ({np.finfo(np.longdouble).nmant} bits)"}[
+            "longdouble" if wide == np.longdouble else "float64"
+        ]
+        self.frames: list[Frame] = []
+        self._steps: list[tuple[Callable[[Frame], None], Frame]] = []
+        working = precision(dtype).numpy
+        for number, node in enumerate(program.nodes):
+            operands: tuple[Operand, ...] = tuple(
+                self.frames[a.node] if isinstance(a, Ref) else Constant(a, working) for a in node.arguments
+            )
+            if number < len(program.inputs):
+                self.frames.append(_input_frame(Frame(node, (), (0,), wide, charges)))
+            elif PRIMITIVES[node.primitive].kind == "view":
+                self.frames.append(_view_frame(Frame(node, operands, (), wide, charges)))
+            else:
+                keys = part_keys(node.primitive, dict(node.static), operands, charges.rounding > 0)
+                frame = Frame(node, operands, keys, wide, charges)
+                self.frames.append(frame)
+                self._steps.append((RULES[node.primitive], frame))
+        self._truth = Truth(self)
+
+    def __call__(self, inputs: Sequence[Any]) -> Truth:
+        """Truth for `inputs` (arrays in the program's order). Buffers are reused by the next call."""
+        with np.errstate(all="ignore"):
+            self._run(inputs, careful=False)
+            if not all(_all_finite(o.value) and all(map(_all_finite, o.parts.values())) for o in self._truth.outputs):
+                self._run(inputs, careful=True)
+        return self._truth
+
+    def _run(self, inputs: Sequence[Any], careful: bool) -> None:
+        for frame in self.frames:
+            frame.begin()
+        for frame, values in zip(self.frames, inputs, strict=False):
+            np.copyto(frame.value, values)
+            frame.magnitude()
+            if careful:
+                frame.parts[0][~np.isfinite(frame.parts[0])] = 0.0
+        for rule, frame in self._steps:
+            rule(frame)
+            frame.finish(careful)
+
+
+def charges_for(dtype: DType, *, profile: str = DEFAULT_PROFILE, flush: bool = False, rounding: float = 1.0) -> Charges:
+    """Charges of the working dtype; `flush` adds an allowance for subnormals treated as zero."""
+    p = precision(dtype)
+    u = p.unit_roundoff
+    return Charges(
+        u=u,
+        underflow=p.smallest_subnormal / 2.0 / u,
+        flush=p.smallest_normal / u if flush else 0.0,
+        constants=PROFILES[profile],
+        rounding=rounding,
+    )
+
+
+def wide_dtype(program: Program, dtype: DType) -> np.dtype[Any]:
+    """Arithmetic for the truth: float64 for narrower dtypes; for float64, longdouble where it has 63 bits and more and
+    every primitive has a longdouble loop, else float64 as a screen that `element` adjudicates."""
+    if dtype != "float64":
+        return np.dtype(np.float64)
+    wider = np.finfo(np.longdouble).nmant >= 63 and all(
+        PRIMITIVES[node.primitive].longdouble for node in program.nodes if node.primitive != "input"
+    )
+    return np.dtype(np.longdouble) if wider else np.dtype(np.float64)
+
+
+def bound(program: Program, dtype: DType, *, profile: str = DEFAULT_PROFILE, flush: bool = False, rounding: float = 1.0) -> Bound:
+    """The bound interpreter of `program` for implementations that work in `dtype`."""
+    return Bound(program, dtype, wide_dtype(program, dtype), charges_for(dtype, profile=profile, flush=flush, rounding=rounding))
+
+
+def _all_finite(values: Real) -> bool:
+    """One cheap pass: a sum is finite only if every term is (an overflowing sum merely costs the careful pass)."""
+    return bool(np.isfinite(values.sum()))
+
+
+def _input_frame(frame: Frame) -> Frame:
+    """An input's seed is |x|: the magnitude buffer itself, so nothing is computed twice."""
+    frame.parts = {0: frame._magnitude}
+    return frame
+
+
+def _view_frame(frame: Frame) -> Frame:
+    """A view of its operand's buffers: costs nothing at run time."""
+    source = frame.operands[0]
+    assert isinstance(source, Frame)
+    primitive, static = PRIMITIVES[frame.node.primitive], call_arguments(frame.static)
+
+    def view(array: Real) -> Real:
+        result: Real = primitive.function(array, **static)
+        if not np.shares_memory(result, array) and array.size:
+            raise TypeError(f"{frame.node.primitive} of this layout copies: the oracle needs a view")
+        return result
+
+    frame.value = view(source.value)
+    frame.parts = {key: view(part) for key, part in source.parts.items()}
+    frame._magnitude = view(source._magnitude)
+    frame.magnitude = lambda: view(source.magnitude())  # type: ignore[method-assign]
+    return frame

@@ -1,0 +1,132 @@
+"""Run-time state of the bound interpreter: one frame a node, with buffers that live as long as the program.
+
+A frame holds the value z and its error bound in units of u, split as E = C + sum over n of h(n) R_n:
+`parts[0]` is C and `parts[n]` is R_n. Splitting costs one pass and gives every accumulation model at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from fuzz.oracle.models import Model
+from fuzz.oracle.program import Node
+
+Real: TypeAlias = NDArray[Any]
+
+
+class Charges(Struct, frozen=True):
+    """What each operation is charged, in units of u."""
+
+    u: float
+    underflow: float
+    """Absolute error of gradual underflow divided by u: half the smallest subnormal / u."""
+    flush: float
+    """Absolute error of flushing to zero divided by u (smallest normal / u), or 0 when gradual underflow is assumed."""
+    constants: Mapping[str, float]
+    """Errors of elementary functions in u."""
+    rounding: float = 1.0
+    """1 charges every operation; 0 leaves conditioning only (seeds)."""
+
+
+class Operand:
+    """Anything a rule reads: a value with magnitude and error parts."""
+
+    value: Any
+    parts: dict[int, Any]
+
+    def magnitude(self) -> Any:
+        raise NotImplementedError
+
+    def total(self, model: Model = Model.SQRT) -> Any:
+        """E under `model` (0.0 for exact operands)."""
+        total: Any = 0.0
+        for n, part in self.parts.items():
+            total = total + (part if n == 0 else model.h(n) * part)
+        return total
+
+
+class Constant(Operand):
+    """A number in the reference. One that the working precision cannot hold is charged its rounding."""
+
+    def __init__(self, value: float, dtype: np.dtype[Any]) -> None:
+        self.value = value
+        self.parts = {} if float(dtype.type(value)) == value else {0: abs(value)}
+
+    def magnitude(self) -> float:
+        return abs(self.value)
+
+
+class Frame(Operand):
+    """Buffers and error bookkeeping of one node."""
+
+    def __init__(self, node: Node, operands: tuple[Operand, ...], keys: tuple[int, ...], wide: np.dtype[Any], charges: Charges) -> None:
+        self.node = node
+        self.operands = operands
+        self.static = dict(node.static)
+        self.charges = charges
+        self.value: Real = np.empty(node.shape, wide)
+        self.parts: dict[int, Real] = {key: np.empty(node.shape, wide) for key in keys}
+        self._magnitude: Real = np.empty(node.shape, wide)
+        self._scratch: Real = np.empty(node.shape, wide)
+        self._fresh: set[int] = set()
+        self._has_magnitude = False
+
+    def begin(self) -> None:
+        """Forget the previous trial; the buffers stay."""
+        self._fresh.clear()
+        self._has_magnitude = False
+
+    def magnitude(self) -> Real:
+        """|z|, computed once a trial and shared by all rules that need it."""
+        if not self._has_magnitude:
+            np.absolute(self.value, out=self._magnitude)
+            self._has_magnitude = True
+        return self._magnitude
+
+    def carry(self, operand: Operand, factor: Any = None) -> None:
+        """Add |dz/doperand| * E_operand, elementwise with broadcasting; `factor` None is 1."""
+        for key, part in operand.parts.items():
+            target = self.parts[key]
+            if key not in self._fresh:
+                self._fresh.add(key)
+                if factor is None:
+                    np.copyto(target, part)
+                else:
+                    np.multiply(part, factor, out=target)
+            elif factor is None:
+                np.add(target, part, out=target)
+            else:
+                np.multiply(part, factor, out=self._scratch)
+                np.add(target, self._scratch, out=target)
+
+    def put(self, key: int, part: Any) -> None:
+        """Add `part` to C (key 0) or to R_n."""
+        target = self.parts[key]
+        if key in self._fresh:
+            np.add(target, part, out=target)
+        else:
+            self._fresh.add(key)
+            np.copyto(target, part)
+
+    def local(self, units: float = 1.0, underflows: bool = True) -> None:
+        """Charge this operation's own rounding: units * |z|, and the absolute error of underflow where it can occur."""
+        units *= self.charges.rounding
+        if units:
+            magnitude = self.magnitude()
+            self.put(0, magnitude if units == 1.0 else np.multiply(magnitude, units, out=self._scratch))
+        floor = (self.charges.underflow if underflows else 0.0) + self.charges.flush
+        if floor and self.charges.rounding:
+            self.put(0, floor)
+
+    def finish(self, careful: bool) -> None:
+        """Parts nobody touched are zero; in careful mode a nonfinite value carries no error."""
+        for key, part in self.parts.items():
+            if key not in self._fresh:
+                part.fill(0.0)
+            if careful:
+                part[~np.isfinite(self.value)] = 0.0

@@ -1,0 +1,95 @@
+"""The primitives a reference may use: NumPy function, static arguments, and how an index of the result maps back.
+
+Error rules are in `rules`, one-element evaluation in `element`; both are tables keyed by these names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.special
+from msgspec import Struct
+
+from strategies.contract import Shape
+
+
+class Primitive(Struct, frozen=True):
+    """`function(*arrays, **static)` is NumPy's own; `kind` says how elements of result and operands correspond."""
+
+    name: str
+    function: Callable[..., Any]
+    kind: str
+    """elementwise | view | reduction | matmul"""
+    static: tuple[str, ...] = ()
+    longdouble: bool = True
+    """Has a loop for np.longdouble; scipy.special mostly has none."""
+
+    def complete(self, shapes: Sequence[Shape], given: Mapping[str, Any]) -> dict[str, Any]:
+        """Static arguments in canonical form, with the reduction length."""
+        static = dict(given)
+        if self.kind == "reduction":
+            rank = len(shapes[0])
+            axis = static.get("axis")
+            axes = range(rank) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
+            static["axis"] = tuple(sorted(int(a) % rank for a in axes))
+            static["keepdims"] = bool(static.get("keepdims", False))
+            if self.name in ("sum", "mean", "var"):
+                static["length"] = math.prod(shapes[0][a] for a in static["axis"])
+            if self.name == "var":
+                static["ddof"] = int(static.get("ddof", 0))
+        elif self.name == "matmul":
+            static["length"] = shapes[0][-1]
+        return static
+
+
+def call_arguments(static: Mapping[str, Any]) -> dict[str, Any]:
+    """Static arguments as NumPy takes them."""
+    return {key: value for key, value in static.items() if key != "length"}
+
+
+def shape_of(primitive: Primitive, shapes: Sequence[Shape], static: Mapping[str, Any]) -> Shape:
+    """Shape of the result, by NumPy itself on arrays without memory."""
+    dummies = [np.broadcast_to(np.float64(1), shape) for shape in shapes]
+    with np.errstate(all="ignore"):
+        if primitive.kind == "elementwise":
+            return tuple(np.broadcast_shapes(*shapes))
+        if primitive.kind == "matmul":
+            return tuple(np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2])) + (shapes[0][-2], shapes[1][-1])
+        if primitive.kind == "reduction":
+            kept = static["keepdims"]
+            dims = enumerate(shapes[0])
+            return tuple(1 if a in static["axis"] else n for a, n in dims if kept or a not in static["axis"])
+        return tuple(primitive.function(*dummies, **call_arguments(static)).shape)
+
+
+def _getitem(x: Any, *, key: tuple[Any, ...]) -> Any:
+    return x[key]
+
+
+def _elementwise(*functions: np.ufunc, longdouble: bool = True) -> list[Primitive]:
+    return [Primitive(f.__name__, f, "elementwise", longdouble=longdouble) for f in functions]
+
+
+PRIMITIVES: dict[str, Primitive] = {
+    p.name: p
+    for p in (
+        *_elementwise(np.add, np.subtract, np.multiply, np.divide, np.negative, np.absolute, np.square),
+        *_elementwise(np.sqrt, np.exp, np.expm1, np.log, np.log1p, np.tanh, np.maximum, np.minimum),
+        *_elementwise(np.greater, np.greater_equal, np.less, np.less_equal),
+        *_elementwise(scipy.special.erf, scipy.special.erfc, longdouble=False),
+        Primitive("where", np.where, "elementwise"),
+        Primitive("reshape", np.reshape, "view", ("shape",)),
+        Primitive("transpose", np.transpose, "view", ("axes",)),
+        Primitive("broadcast_to", np.broadcast_to, "view", ("shape",)),
+        Primitive("getitem", _getitem, "view", ("key",)),
+        Primitive("sum", np.sum, "reduction", ("axis", "keepdims")),
+        Primitive("mean", np.mean, "reduction", ("axis", "keepdims")),
+        Primitive("var", np.var, "reduction", ("axis", "keepdims", "ddof")),
+        Primitive("max", np.max, "reduction", ("axis", "keepdims")),
+        Primitive("min", np.min, "reduction", ("axis", "keepdims")),
+        Primitive("matmul", np.matmul, "matmul"),
+    )
+}

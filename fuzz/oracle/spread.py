@@ -1,0 +1,43 @@
+"""Carry a property of intermediates to the outputs it influences (overflow, void first order)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fuzz.oracle.primitives import PRIMITIVES, call_arguments
+from fuzz.oracle.program import Program, Ref
+
+
+def spread(program: Program, masks: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """Per output, the elements that depend on a marked element of any node. `masks` has one bool array a node.
+
+    Selections (where, maximum, minimum) pass on the operand taken only: what was not used does not count.
+    """
+    reached: list[Any] = []
+    for node, mask in zip(program.nodes, masks, strict=True):
+        arriving = [reached[a.node] if isinstance(a, Ref) else False for a in node.arguments]
+        operands = [values[a.node] if isinstance(a, Ref) else a for a in node.arguments]
+        reached.append(np.broadcast_to(mask | _through(node.primitive, dict(node.static), arriving, operands), node.shape))
+    return [reached[number] for number in program.outputs]
+
+
+def _through(name: str, static: dict[str, Any], masks: list[Any], values: list[Any]) -> Any:
+    if not masks:
+        return False
+    if name == "where":
+        return np.where(np.asarray(values[0]) != 0, masks[1], masks[2])
+    if name == "maximum":
+        return np.where(np.greater_equal(values[0], values[1]), masks[0], masks[1])
+    if name == "minimum":
+        return np.where(np.less_equal(values[0], values[1]), masks[0], masks[1])
+    primitive = PRIMITIVES[name]
+    if primitive.kind == "view":
+        return primitive.function(masks[0], **call_arguments(static))
+    if primitive.kind == "reduction":
+        return np.any(masks[0], axis=static["axis"], keepdims=static["keepdims"])
+    if primitive.kind == "matmul":
+        return np.any(masks[0], axis=-1, keepdims=True) | np.any(masks[1], axis=-2, keepdims=True)
+    return np.logical_or.reduce(np.broadcast_arrays(*masks)) if len(masks) > 1 else masks[0]
