@@ -25,13 +25,17 @@ class Problem(Struct, frozen=True, dict=True):
     @functools.cached_property
     def id(self) -> str:
         """Hash of the whole problem."""
-        return identity(self.plain())
+        return identity(self._identifying())
 
     @functools.cached_property
     def draw_id(self) -> str:
-        """Hash of what the inputs depend on: dims, home dtype, recipes with the inputs they fill. Attributes do not count."""
-        plain = self.plain()
+        """Hash of what the inputs depend on: dims, home dtype, recipes and the inputs they fill; not the attributes."""
+        plain = self._identifying()
         return identity({key: plain[key] for key in ("dims", "home", "recipes")})
+
+    def _identifying(self) -> dict[str, object]:
+        """`plain` without what recipes carry for display only (file names)."""
+        return {**self.plain(), "recipes": [recipe.identifying() for recipe in self.recipes]}
 
     def plain(self) -> dict[str, object]:
         """The problem as JSON values; `problem_from_plain` reads it back."""
@@ -78,6 +82,9 @@ def make_problem(
         name: spec.coerce((attributes or {}).get(name, spec.default), f"attribute {name} of {operator}")
         for name, spec in contract.attributes
     }
+    shapes = contract.shapes(dims)
+    for recipe in recipes:
+        recipe.check(home, [shapes[name] for name in recipe.fills])
     order = {name: position for position, name in enumerate(wanted)}
     return Problem(
         operator=operator,
@@ -93,7 +100,9 @@ def problem_from_plain(plain: Mapping[str, object], contract: Contract) -> Probl
     recipes = plain["recipes"]
     dims = plain["dims"]
     attributes = plain["attributes"]
-    assert isinstance(recipes, Sequence) and isinstance(dims, Mapping) and isinstance(attributes, Mapping)
+    assert isinstance(recipes, Sequence)
+    assert isinstance(dims, Mapping)
+    assert isinstance(attributes, Mapping)
     return make_problem(
         contract,
         dims=dims,
