@@ -28,7 +28,9 @@ class Column(Struct, frozen=True):
 
 
 def _rung_columns() -> tuple[Column, ...]:
-    return tuple(Column(rung_column(k), "int64", "elements", f"elements with relative error above 1e-{k}") for k in RUNGS)
+    return tuple(
+        Column(rung_column(k), "int64", "elements", f"elements with relative error above 1e-{k}") for k in RUNGS
+    )
 
 
 def rung_column(k: int) -> str:
@@ -40,7 +42,9 @@ COLUMNS: tuple[Column, ...] = (
     # row key
     Column("problem_id", "string", "", "hash of operator, attributes, dims, home dtype and recipes"),
     Column("seed", "int64", "", "campaign seed"),
-    Column("index", "int64", "", "number of the draw within the problem; inputs are a function of (draw_id, seed, index)"),
+    Column(
+        "index", "int64", "", "number of the draw within the problem; inputs are a function of (draw_id, seed, index)"
+    ),
     Column("output", "string", "", "name of the output"),
     Column("target", "string", "", "backend, device and options in canonical spelling"),
     Column("variant", "string", "", "wrapper of the kernel (batch, layout, ...); empty for none"),
@@ -58,7 +62,9 @@ COLUMNS: tuple[Column, ...] = (
     Column("options", "string", "", "options of the target"),
     Column("dtype", "string", "", "dtype in which the target computes"),
     Column("implementation", "string", "", "named formulation that ran"),
-    Column("provenance", "string", "", "library (the library offers it), composed (written from its primitives) or user"),
+    Column(
+        "provenance", "string", "", "library (the library offers it), composed (written from its primitives) or user"
+    ),
     Column("elements", "int64", "elements", "size of the output"),
     Column("reduction_length", "int64", "summands", "longest reduction inside the operator; 0 if none"),
     Column("environment", "string", "", "hash of the environment record in environments.json"),
@@ -76,7 +82,12 @@ COLUMNS: tuple[Column, ...] = (
     Column("rel_index", "int64", "", "flat index of the largest relative error"),
     Column("rel_value", "float64", "output units", "output there"),
     Column("rel_truth", "float64", "output units", "truth (or the other target's value) there"),
-    Column("rel_amplification", "float64", "1", "amplification there: E/|truth|, error relative to the result per unit roundoff"),
+    Column(
+        "rel_amplification",
+        "float64",
+        "1",
+        "amplification there: E/|truth|, error relative to the result per unit roundoff",
+    ),
     *_rung_columns(),
     # ulp
     Column("ulp_max", "float64", "ulp", "largest error in units in the last place of the truth at the target's dtype"),
@@ -90,14 +101,23 @@ COLUMNS: tuple[Column, ...] = (
     Column("rho_ideal", "float64", "1", "rho at that element if reductions rounded once"),
     Column("rho_tree", "float64", "1", "rho at that element if reductions were pairwise"),
     Column("rho_sequential", "float64", "1", "rho at that element under the worst-case bound n u"),
-    Column("rho_tree_max", "float64", "1", "largest rho under the pairwise model; null where it cannot exceed the order threshold"),
+    Column(
+        "rho_tree_max",
+        "float64",
+        "1",
+        "largest rho under the pairwise model; null where it cannot exceed the order threshold",
+    ),
     Column("rho_mean", "float64", "1", "mean signed rho (bias in units of the bound)"),
     Column("flagged", "int64", "elements", "elements with rho > 2"),
     # nonfinite values
     Column("nan_count", "int64", "elements", "NaN in the output"),
     Column("inf_count", "int64", "elements", "infinities in the output"),
-    Column("nonfinite_mismatch", "int64", "elements", "NaN or infinite on one side only, or infinities of opposite sign"),
-    Column("overflow_explained", "int64", "elements", "of these, where the formula itself leaves the range of the dtype"),
+    Column(
+        "nonfinite_mismatch", "int64", "elements", "NaN or infinite on one side only, or infinities of opposite sign"
+    ),
+    Column(
+        "overflow_explained", "int64", "elements", "of these, where the formula itself leaves the range of the dtype"
+    ),
     # precision ladder
     Column("rung_dtype", "string", "", "dtype of the other rung of the precision ladder; null where it was not run"),
     Column("rung_rho", "float64", "1", "largest rho on that rung"),

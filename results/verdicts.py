@@ -20,11 +20,19 @@ class Verdict(Struct, frozen=True):
 _TABLE: tuple[tuple[str, bool, str], ...] = (
     ("exact", False, "equals the correctly rounded truth bit for bit"),
     ("rounding", False, "differs from the truth by no more than rounding explains"),
-    ("ill_conditioned", False, "has a large relative error that the input causes: any implementation that rounds has it"),
+    (
+        "ill_conditioned",
+        False,
+        "has a large relative error that the input causes: any implementation that rounds has it",
+    ),
     ("borderline", False, "lies between one and two error bounds: still within what rounding explains"),
     ("unsupported", False, "does not exist: the backend does not offer this operator in this form"),
     ("indeterminate", False, "cannot be judged: the oracle says why"),
-    ("accumulation_order", False, "is explained by a long chain of additions in working precision: a choice, not a defect"),
+    (
+        "accumulation_order",
+        False,
+        "is explained by a long chain of additions in working precision: a choice, not a defect",
+    ),
     ("subnormals_flushed", True, "treats subnormal numbers as zero and is otherwise within rounding"),
     ("not_correctly_rounded", True, "is not correctly rounded although IEEE 754 requires it for this operation"),
     ("low_precision", True, "is explained by a coarser unit roundoff than its dtype has (TF32, bfloat16)"),

@@ -1,0 +1,23 @@
+"""Errors of reading, storing and counting. Each is one line: what, where, which value, how to mend it."""
+
+from __future__ import annotations
+
+
+class ResultsError(Exception):
+    """Base of the errors below. The command line prints the message and ends with `exit_code`."""
+
+    exit_code = 2
+
+
+class StoreError(ResultsError):
+    """A campaign directory cannot be read or written, or a file in it is damaged."""
+
+    exit_code = 3
+
+
+class QueryError(ResultsError):
+    """A SQL query that DuckDB refuses: a mistake in it, or an attempt to leave the campaign."""
+
+
+class InvalidRate(ResultsError):
+    """A rate that the campaign's plan cannot support; the message gives the reason."""

@@ -1,0 +1,66 @@
+"""campaign.json: what a campaign set out to do. Written by the engine, read here as plain values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from results.errors import ResultsError, StoreError
+
+MANIFEST = "campaign.json"
+ENVIRONMENTS = "environments.json"
+FORMAT = "ulpfuzz campaign"
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """The manifest of the campaign in `directory`. An absent key means null.
+
+    Raises ResultsError for a directory that is no campaign, StoreError for a manifest that cannot be read.
+    """
+    path = directory / MANIFEST
+    if not directory.exists():
+        raise ResultsError(f"there is no directory {directory}: give the directory of a campaign")
+    if not directory.is_dir():
+        raise ResultsError(f"{directory} is a file: give the directory of a campaign")
+    if not path.exists():
+        raise ResultsError(f"{directory} is not a campaign: it has no {MANIFEST}; give a directory that ulpfuzz wrote")
+    manifest = _json(path)
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ResultsError(f"{path} does not describe a campaign: its format is not {FORMAT!r}")
+    return manifest
+
+
+def read_environments(directory: Path) -> dict[str, Any]:
+    """Environment records by hash; empty where none were written."""
+    path = directory / ENVIRONMENTS
+    records = _json(path) if path.exists() else {}
+    return records if isinstance(records, dict) else {}
+
+
+def published_counts(manifest: Mapping[str, Any]) -> tuple[int, int] | None:
+    """The published rate "k/n" as (k, n); None where none was given. ResultsError where it cannot be read."""
+    text = manifest.get("published")
+    if text is None:
+        return None
+    events, slash, trials = str(text).partition("/")
+    try:
+        k, n = int(events), int(trials)
+    except ValueError:
+        slash = ""
+        k = n = 0
+    if not slash or not 0 <= k <= n or n == 0:
+        raise ResultsError(f"cannot read the published rate {text!r}: write it as events/trials, e.g. 38/5000")
+    return k, n
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise StoreError(
+            f"{path} is damaged: it is not JSON ({error}); restore it from a copy of the campaign"
+        ) from error

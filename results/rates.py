@@ -1,0 +1,138 @@
+"""Rates of a campaign, refused where its plan cannot support them.
+
+| plan   | what may be called a rate                                                     |
+|--------|-------------------------------------------------------------------------------|
+| fixed  | the rate of one problem: its trials are independent draws of its inputs        |
+| survey | the rate in the population, with one trial a problem: problems are drawn, too  |
+| others | none: explore and search look for failures, exhaustive has nothing to estimate |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from results.columns import COLUMNS
+from results.errors import InvalidRate, QueryError
+from results.statistics import Interval, one_sided_upper, rate_interval
+
+if TYPE_CHECKING:
+    from results.reading import Results
+
+_COLUMN_NAMES = frozenset(column.name for column in COLUMNS)
+_EVENT = re.compile(r"\s*(\w+)\s*(=|!=|<=|>=|<|>)\s*(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|'[^']*')\s*")
+_TRIAL = ("problem_id", "seed", "index")
+
+_REASONS = {
+    "explore": "its problems were chosen to find failures, not drawn from a population",
+    "search": "its inputs were steered towards large errors; re-run its findings with fresh seeds to get a rate",
+    "exhaustive": "it ran every input there is: its counts are not a sample, read them as they are",
+    "mixed": "its campaigns have different plans; open them one by one",
+}
+
+
+class RateRow(Struct, frozen=True):
+    """The rate in one group."""
+
+    group: dict[str, Any]
+    interval: Interval
+    upper: float
+    """One-sided 95 % upper bound: what zero events exclude."""
+
+
+class RateTable(Struct, frozen=True):
+    """Rates of one event, and what they are rates of."""
+
+    event: str
+    of: str
+    """The estimand in words."""
+    rows: tuple[RateRow, ...]
+
+
+def rate(
+    results: Results,
+    event: str,
+    by: Sequence[str] = (),
+    population: bool = False,
+    *,
+    against: str = "truth",
+    variant: str = "",
+) -> RateTable:
+    """How often `event` happens, for each combination of the columns `by`, with exact 95 % intervals.
+
+    `event` compares one column with a value: "above_1e01 > 0", "flagged > 0", "verdict = 'unstable'". A trial counts
+    once in a group, with the event if any of its rows there has it (several outputs or targets); rows in which the
+    column is null (no output to measure) do not count. `population` asks for the rate among all problems that the
+    plan can draw rather than in the ones that ran. Only rows against `against` under `variant` are looked at.
+
+    Raises InvalidRate, with the reason, for what the plan does not support; QueryError for an unreadable event.
+    """
+    predicate = event_sql(event)
+    for name in by:
+        if name not in _COLUMN_NAMES:
+            raise QueryError(f"unknown column {name!r} to group by: see docs/schema.md")
+    counts = _counts(results, predicate, by, against, variant)
+    of = _estimand(results.plan, counts, by, population)
+    rows = tuple(
+        RateRow(
+            {name: row[name] for name in by}, rate_interval(row["k"], row["n"]), one_sided_upper(row["k"], row["n"])
+        )
+        for row in counts
+    )
+    return RateTable(event, of, rows)
+
+
+def event_sql(event: str) -> str:
+    """The event as a SQL predicate; QueryError where it is not one column compared with one value."""
+    match = _EVENT.fullmatch(event)
+    if match is None:
+        raise QueryError(f'cannot read the event {event!r}: compare one column with a value, e.g. "above_1e01 > 0"')
+    column, operator, value = match.groups()
+    if column not in _COLUMN_NAMES:
+        raise QueryError(f"unknown column {column!r} in the event {event!r}: see docs/schema.md")
+    return f'"{column}" {operator} {value}'
+
+
+def _counts(results: Results, predicate: str, by: Sequence[str], against: str, variant: str) -> list[dict[str, Any]]:
+    groups = ", ".join(f'"{name}"' for name in by)
+    inner = ", ".join(dict.fromkeys([f'"{name}"' for name in (*by, *_TRIAL)]))
+    quoted = against.replace("'", "''"), variant.replace("'", "''")
+    return results.records(f"""
+        SELECT {groups + "," if by else ""} count(*) AS n, count(*) FILTER (happened) AS k,
+               count(DISTINCT problem_id) AS problems
+        FROM (SELECT {inner}, bool_or({predicate}) AS happened FROM measurements
+              WHERE against = '{quoted[0]}' AND coalesce(variant, '') = '{quoted[1]}' AND ({predicate}) IS NOT NULL
+              GROUP BY {inner})
+        {f"GROUP BY {groups} ORDER BY {groups}" if by else "HAVING count(*) > 0"}
+    """)
+
+
+def _estimand(plan: str | None, counts: Sequence[dict[str, Any]], by: Sequence[str], population: bool) -> str:
+    """What the counts are a rate of; InvalidRate where they are none."""
+    if plan not in ("fixed", "survey"):
+        reason = _REASONS.get(str(plan), f"nothing is known about a plan {plan!r}")
+        raise InvalidRate(f"no rate can be read off this campaign (plan {plan}): {reason}")
+    problems = max((row["problems"] for row in counts), default=0)
+    repeated = any(row["n"] > row["problems"] for row in counts)
+    if plan == "fixed":
+        if population:
+            raise InvalidRate(
+                "a fixed plan says nothing about other problems than its own: use a survey for the rate in a population"
+            )
+        if problems > 1:
+            raise InvalidRate(
+                f"{problems} problems of a fixed plan were chosen, not drawn: pooling them is no rate of anything; "
+                "group by problem_id"
+            )
+        return "the trials of one problem"
+    if not repeated:
+        return "the population of the survey"
+    if population or problems > 1:
+        raise InvalidRate(
+            "several trials share a problem and are not independent draws of the population: "
+            "survey with one trial a problem, or group by problem_id"
+        )
+    return "the trials of one problem"

@@ -1,0 +1,144 @@
+"""Open campaign directories: rows as Arrow, SQL through DuckDB that cannot leave them, manifests."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from results.arrow import arrow_schema
+from results.columns import COLUMNS, ELEMENT_COLUMNS, Column
+from results.errors import QueryError, ResultsError
+from results.manifest import read_environments, read_manifest
+from results.store import Store
+from results.verdicts import VERDICTS
+
+_VIEWS = """
+CREATE VIEW trials AS SELECT * FROM measurements WHERE against = 'truth' AND coalesce(variant, '') = '';
+"""
+
+_LOCKS = (
+    "SET enable_external_access = false",
+    "SET python_enable_replacements = false",
+    "SET lock_configuration = true",
+)
+"""In this order, after the tables are registered: from then on a query reads nothing but them and writes nothing."""
+
+_IN_MEMORY = 500_000
+"""Campaigns of up to so many rows are read once and kept; larger ones are scanned anew by each query."""
+
+
+class Results:
+    """One or more campaigns, read lazily. Make one with `results.open`."""
+
+    def __init__(self, directories: Sequence[Path], *, verify: bool = True) -> None:
+        self.directories = tuple(directories)
+        self.manifests: tuple[dict[str, Any], ...] = tuple(read_manifest(path) for path in self.directories)
+        self._stores = [Store(path) for path in self.directories]
+        for store in self._stores:
+            if not store.done():
+                raise ResultsError(
+                    f"{store.directory} holds no finished trials yet: run `ulpfuzz resume {store.directory}`"
+                )
+            if verify:
+                store.check()
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """campaign.json of the first (mostly the only) directory; `manifests` has them all."""
+        return self.manifests[0]
+
+    @property
+    def plan(self) -> str | None:
+        """fixed, survey, explore, search or exhaustive; 'mixed' where the campaigns differ; None where unknown."""
+        plans = {manifest.get("plan") for manifest in self.manifests}
+        return plans.pop() if len(plans) == 1 else "mixed"
+
+    @functools.cached_property
+    def environments(self) -> dict[str, Any]:
+        """Environment records by the hash that rows carry."""
+        return {key: record for path in self.directories for key, record in read_environments(path).items()}
+
+    @functools.cached_property
+    def dataset(self) -> ds.Dataset:
+        """All rows as an Arrow dataset with the columns of COLUMNS; those that a file lacks are null."""
+        return self._dataset("parts", COLUMNS)
+
+    @functools.cached_property
+    def elements(self) -> ds.Dataset:
+        """Sampled elements as an Arrow dataset with the columns of ELEMENT_COLUMNS."""
+        return self._dataset("elements", ELEMENT_COLUMNS)
+
+    def rows(self) -> pa.Table:
+        """All rows as one Arrow table, in the order of the shards."""
+        return self._table
+
+    def sql(self, query: str) -> pa.Table:
+        """Run one SQL query over the views `measurements` (all rows), `trials` (rows against the truth, no variant),
+        `elements` and `verdicts` (name, severity, finding, sentence).
+
+        The query can read nothing else and write nothing. Raises QueryError, one line, for a query that fails.
+        """
+        try:
+            return self._connection.sql(query).to_arrow_table()
+        except duckdb.Error as error:
+            raise QueryError(f"the query failed: {' '.join(str(error).split())}") from error
+        except AttributeError as error:
+            raise QueryError("the query returns no rows: write a SELECT") from error
+
+    def records(self, query: str) -> list[dict[str, Any]]:
+        """The rows of `sql(query)` as dictionaries; for aggregates."""
+        rows: list[dict[str, Any]] = self.sql(query).to_pylist()
+        return rows
+
+    @functools.cached_property
+    def _table(self) -> pa.Table:
+        return self.dataset.to_table()
+
+    @functools.cached_property
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        connection = duckdb.connect(":memory:")
+        count = sum(facts.rows for store in self._stores for facts in store.part_facts())
+        connection.register("measurements", self._table if count <= _IN_MEMORY else self.dataset)
+        connection.register("elements", self.elements)
+        connection.register("verdicts", _verdict_table())
+        connection.execute(_VIEWS)
+        for lock in _LOCKS:
+            connection.execute(lock)
+        return connection
+
+    def _dataset(self, folder: str, columns: Sequence[Column]) -> ds.Dataset:
+        files = [
+            str(store.directory / folder / facts.path.name)
+            for store in self._stores
+            for facts in store.part_facts()
+            if (store.directory / folder / facts.path.name).exists()
+        ]
+        return ds.dataset(files, schema=arrow_schema(columns), format="parquet")
+
+
+def open(*directories: str | os.PathLike[str], verify: bool = True) -> Results:
+    """Open the campaigns in `directories`. With `verify` every file is read once and its checksum compared.
+
+    Raises ResultsError for a directory that is not a campaign or has no finished trial, StoreError for a damaged file.
+    """
+    if not directories:
+        raise ResultsError("no campaign given: name at least one directory")
+    return Results([Path(directory) for directory in directories], verify=verify)
+
+
+def _verdict_table() -> pa.Table:
+    return pa.table(
+        {
+            "name": [verdict.name for verdict in VERDICTS.values()],
+            "severity": [verdict.severity for verdict in VERDICTS.values()],
+            "finding": [verdict.finding for verdict in VERDICTS.values()],
+            "sentence": [verdict.sentence for verdict in VERDICTS.values()],
+        }
+    )
