@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from fuzz.backends.base import Backend
+from fuzz.backends.jax_backend import BACKEND as JAX
 from fuzz.backends.numpy_backend import BACKEND as NUMPY
+from fuzz.backends.scipy_backend import BACKEND as SCIPY
+from fuzz.backends.torch_backend import BACKEND as TORCH
+from fuzz.backends.tvm_operators import BACKEND as TVM
 from fuzz.errors import UserError, unknown
 
-BACKENDS: dict[str, Backend] = {backend.name: backend for backend in (NUMPY,)}
+BACKENDS: dict[str, Backend] = {backend.name: backend for backend in (NUMPY, SCIPY, TORCH, JAX, TVM)}
+"""In the order they are shown and run."""
 
 
 def backend(name: str) -> Backend:

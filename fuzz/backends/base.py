@@ -5,6 +5,7 @@ A backend module never imports its library at module level: `ulpfuzz list` and `
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol, TypeAlias
@@ -21,6 +22,23 @@ Provenance: TypeAlias = Literal["library", "composed", "user"]
 
 class Unsupported(Exception):
     """The backend does not offer this operator in this dtype, device or option. Becomes a row, not an error."""
+
+
+class Lazy:
+    """A module imported when an attribute is first asked for, so that a backend can be listed without its library.
+
+    Attributes are kept, so a hot kernel pays for the import machinery once.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # copy, inspect and pickle probe for these: no reason to import a library
+            raise AttributeError(name)
+        value = getattr(importlib.import_module(self._module), name)
+        setattr(self, name, value)
+        return value
 
 
 class OptionSpec(Struct, frozen=True):
@@ -124,9 +142,7 @@ class Backend:
 
     def missing(self) -> str | None:
         """The line that installs the backend, or None when it is installed. Does not import it."""
-        if not self.module or importlib.util.find_spec(self.module) is not None:
-            return None
-        return self.install
+        return None if not self.module or present(self.module) else self.install
 
     def devices(self) -> tuple[str, ...]:
         """Devices present on this machine, default first. May import the library."""
@@ -142,6 +158,21 @@ class Backend:
     def prepare(self, request: Request) -> Kernel:
         """Compile or bind; raises Unsupported when the library lacks this form."""
         raise NotImplementedError
+
+
+def present(module: str) -> bool:
+    """Whether a top-level module could be imported. Does not import it."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):  # an import hook refuses it; a half-initialised module without a spec
+        return False
+
+
+def last_line(error: BaseException, limit: int = 300) -> str:
+    """The last non-empty line of an error's text, or its type: compilers print whole programs before it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = lines[-1] if lines else type(error).__name__
+    return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def as_tuple(result: Any) -> tuple[Any, ...]:

@@ -2,39 +2,95 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from fuzz.backends.base import Array, Backend, Kernel, Request, SimpleKernel, as_tuple
+from fuzz.backends.base import Array
+from fuzz.backends.functions import FunctionBackend
 
 
-class NumpyBackend(Backend):
-    """Calls functions on the shared input arrays directly."""
-
-    name = "numpy"
-    doc = "NumPy on the CPU"
-    module = "numpy"
-    install = "pip install numpy"
+class NumpyBackend(FunctionBackend):
+    """Functions on the shared arrays; results go into the engine's buffers. NumPy has no erf, so no exact gelu."""
 
     def versions(self) -> dict[str, str]:
         return {"numpy": np.__version__}
 
-    def prepare(self, request: Request) -> Kernel:
-        function, inputs, attributes = request.implementation.function, tuple(request.inputs.values()), dict(request.attributes)
 
-        def call() -> tuple[Array, ...]:
-            with np.errstate(all="ignore"):
-                return as_tuple(function(*inputs, **attributes))
-
-        return SimpleKernel(call)
+BACKEND = NumpyBackend("numpy", "NumPy on the CPU", module="numpy", install="pip install numpy")
 
 
-BACKEND = NumpyBackend()
+@BACKEND.operator("matmul", name="matmul", provenance="library", source="numpy.matmul")
+def matmul(a: Array, b: Array, *, out: Array) -> None:
+    np.matmul(a, b, out=out)
 
 
-@BACKEND.implementation("batch_norm", "formula", "(x - mean) / sqrt(var + eps) * gamma + beta", "composed")
-def batch_norm(x: Array, mean: Array, var: Array, gamma: Array, beta: Array, *, eps: float) -> Array:
+@BACKEND.operator("tanh", name="tanh", provenance="library", source="numpy.tanh")
+def tanh(x: Array, *, out: Array) -> None:
+    np.tanh(x, out=out)
+
+
+@BACKEND.operator("exp", name="exp", provenance="library", source="numpy.exp")
+def exp(x: Array, *, out: Array) -> None:
+    np.exp(x, out=out)
+
+
+@BACKEND.operator("sum", name="sum", provenance="library", source="numpy.sum")
+def total(x: Array, *, axis: int, out: Array) -> None:
+    np.sum(x, axis=axis, out=out)
+
+
+@BACKEND.operator(
+    "batch_norm", name="formula", provenance="composed", source="(x - mean) / sqrt(var + eps) * gamma + beta"
+)
+def batch_norm(x: Array, mean: Array, var: Array, gamma: Array, beta: Array, *, eps: float, out: Array) -> None:
     def channel(p: Array) -> Array:
         return p[:, None, None]
 
-    result: Array = (x - channel(mean)) / np.sqrt(channel(var) + x.dtype.type(eps)) * channel(gamma) + channel(beta)
-    return result
+    np.subtract(x, channel(mean), out=out)
+    np.divide(out, np.sqrt(channel(var) + x.dtype.type(eps)), out=out)
+    np.multiply(out, channel(gamma), out=out)
+    np.add(out, channel(beta), out=out)
+
+
+@BACKEND.operator("softmax", name="formula", provenance="composed", source="exp(x - max x) / sum exp(x - max x)")
+def softmax(x: Array, *, axis: int, out: Array) -> None:
+    np.subtract(x, np.max(x, axis=axis, keepdims=True), out=out)
+    np.exp(out, out=out)
+    np.divide(out, np.sum(out, axis=axis, keepdims=True), out=out)
+
+
+@BACKEND.operator(
+    "layer_norm",
+    name="formula",
+    provenance="composed",
+    source="d / sqrt(mean(d*d) + eps) * gamma + beta with d = x - mean(x)",
+)
+def layer_norm(x: Array, gamma: Array, beta: Array, *, eps: float, out: Array) -> None:
+    np.subtract(x, np.mean(x, axis=-1, keepdims=True), out=out)
+    variance = np.mean(out * out, axis=-1, keepdims=True)
+    np.divide(out, np.sqrt(variance + x.dtype.type(eps)), out=out)
+    np.multiply(out, gamma, out=out)
+    np.add(out, beta, out=out)
+
+
+@BACKEND.operator(
+    "gelu_tanh",
+    name="formula",
+    provenance="composed",
+    source="0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3)))",
+)
+def gelu_tanh(x: Array, *, out: Array) -> None:
+    number = x.dtype.type
+    np.multiply(x * x, x, out=out)
+    np.multiply(out, number(0.044715), out=out)
+    np.add(out, x, out=out)
+    np.multiply(out, number(math.sqrt(2 / math.pi)), out=out)
+    np.tanh(out, out=out)
+    np.add(out, number(1), out=out)
+    np.multiply(out, x * number(0.5), out=out)
+
+
+@BACKEND.operator("softplus", name="logaddexp", provenance="composed", source="numpy.logaddexp(x, 0)")
+def softplus(x: Array, *, out: Array) -> None:
+    np.logaddexp(x, x.dtype.type(0), out=out)

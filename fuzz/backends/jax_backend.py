@@ -1,0 +1,168 @@
+"""JAX: jax.numpy and jax.nn, compiled (mode=jit) or operation by operation (mode=eager).
+
+float64 needs jax's x64 mode. It is a context around tracing and calling of a float64 kernel, never process-wide: set
+globally it would change what every other jax function in the process computes.
+The cuda path copies inputs to the device at each call; it runs only where a GPU is present.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.metadata
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fuzz.backends.base import Array, Backend, Kernel, Lazy, OptionSpec, Request, SimpleKernel, Unsupported, as_tuple
+
+jax: Any = Lazy("jax")
+jnp: Any = Lazy("jax.numpy")
+nn: Any = Lazy("jax.nn")
+JaxArray: TypeAlias = Any
+
+
+class JaxBackend(Backend):
+    """On the CPU the inputs are shared, not copied. Results are owned by jax and read-only."""
+
+    name = "jax"
+    doc = "JAX on XLA"
+    module = "jax"
+    install = "pip install 'ulpfuzz[jax]'"
+    options = (
+        OptionSpec("mode", "jit", "jit: one compiled program; eager: each operation by itself", ("jit", "eager")),
+        OptionSpec("precision", "default", "jax.default_matmul_precision, trace and call", ("default", "highest")),
+    )
+
+    def devices(self) -> tuple[str, ...]:
+        gpus = [d for d in jax.devices() if d.platform in ("cuda", "gpu")]
+        return ("cpu", *(f"cuda:{i}" for i in range(len(gpus))))
+
+    def versions(self) -> dict[str, str]:
+        names = ("jax", "jaxlib")
+        return {name: importlib.metadata.version(name) for name in names}
+
+    def warm_up(self) -> None:
+        """Import jax and start its CPU client."""
+        jax.devices("cpu")
+
+    def prepare(self, request: Request) -> Kernel:
+        device = _device(request.device)
+        compiled = request.options.get("mode", "jit") == "jit"
+        scope = functools.partial(_scope, request.dtype == "float64", request.options.get("precision", "default"))
+        function = functools.partial(request.implementation.function, **request.attributes)
+        with scope():
+            # On the CPU views of the engine's memory: jax takes them for immutable, and no call outlives a refill.
+            send = functools.partial(jnp.from_dlpack, copy=False) if request.device == "cpu" else _sender(device)
+            inputs = tuple(send(array) for array in request.inputs.values())
+            if compiled:
+                function = jax.jit(function).lower(*inputs).compile()
+        if request.device == "cpu":
+            launch = functools.partial(function, *inputs)
+        else:
+            launch = functools.partial(_launch_with_copies, function, send, tuple(request.inputs.values()))
+        if compiled and request.dtype == "float32":  # nothing is left for the scope to change
+            return SimpleKernel(functools.partial(_collect, launch))
+        return SimpleKernel(functools.partial(_collect_inside, scope, launch))
+
+
+def _device(name: str) -> Any:
+    kind, _, index = name.partition(":")
+    try:
+        return jax.devices(kind)[int(index or 0)]
+    except (RuntimeError, IndexError, ValueError):
+        raise Unsupported(f"jax has no device {name} here: it has {', '.join(BACKEND.devices())}") from None
+
+
+def _sender(device: Any) -> Callable[[Array], JaxArray]:
+    return functools.partial(jax.device_put, device=device, may_alias=False)
+
+
+def _launch_with_copies(
+    function: Callable[..., Any], send: Callable[[Array], JaxArray], arrays: tuple[Array, ...]
+) -> Any:
+    return function(*(send(array) for array in arrays))
+
+
+@contextlib.contextmanager
+def _scope(x64: bool, precision: str) -> Iterator[None]:
+    with jax.enable_x64(x64), jax.default_matmul_precision(None if precision == "default" else precision):
+        yield
+
+
+def _collect(launch: Callable[[], Any]) -> tuple[Array, ...]:
+    # np.asarray waits for the result and, on the CPU, shares its memory.
+    return tuple(np.asarray(result, order="C") for result in as_tuple(launch()))
+
+
+def _collect_inside(
+    scope: Callable[[], contextlib.AbstractContextManager[None]], launch: Callable[[], Any]
+) -> tuple[Array, ...]:
+    with scope():
+        return _collect(launch)
+
+
+BACKEND = JaxBackend()
+
+
+@BACKEND.implementation("batch_norm", "formula", "(x - mean) / sqrt(var + eps) * gamma + beta", "composed")
+def batch_norm(x: JaxArray, mean: JaxArray, var: JaxArray, gamma: JaxArray, beta: JaxArray, *, eps: float) -> JaxArray:
+    def channel(p: JaxArray) -> JaxArray:
+        return p[:, None, None]
+
+    return (x - channel(mean)) / jnp.sqrt(channel(var) + eps) * channel(gamma) + channel(beta)
+
+
+@BACKEND.implementation("matmul", "matmul", "jax.numpy.matmul")
+def matmul(a: JaxArray, b: JaxArray) -> JaxArray:
+    return jnp.matmul(a, b)
+
+
+@BACKEND.implementation("softmax", "softmax", "jax.nn.softmax")
+def softmax(x: JaxArray, *, axis: int) -> JaxArray:
+    return nn.softmax(x, axis=axis)
+
+
+@BACKEND.implementation(
+    "layer_norm", "formula", "d / sqrt(mean(d*d) + eps) * gamma + beta with d = x - mean(x)", "composed"
+)
+def layer_norm(x: JaxArray, gamma: JaxArray, beta: JaxArray, *, eps: float) -> JaxArray:
+    centred = x - jnp.mean(x, axis=-1, keepdims=True)
+    variance = jnp.mean(centred * centred, axis=-1, keepdims=True)
+    return centred / jnp.sqrt(variance + eps) * gamma + beta
+
+
+@BACKEND.implementation("layer_norm", "standardize", "jax.nn.standardize(x, epsilon=eps) * gamma + beta", "composed")
+def layer_norm_standardize(x: JaxArray, gamma: JaxArray, beta: JaxArray, *, eps: float) -> JaxArray:
+    return nn.standardize(x, axis=-1, epsilon=eps) * gamma + beta
+
+
+@BACKEND.implementation("gelu", "gelu", "jax.nn.gelu(approximate=False)")
+def gelu(x: JaxArray) -> JaxArray:
+    return nn.gelu(x, approximate=False)
+
+
+@BACKEND.implementation("gelu_tanh", "gelu", "jax.nn.gelu(approximate=True)")
+def gelu_tanh(x: JaxArray) -> JaxArray:
+    return nn.gelu(x, approximate=True)
+
+
+@BACKEND.implementation("tanh", "tanh", "jax.numpy.tanh")
+def tanh(x: JaxArray) -> JaxArray:
+    return jnp.tanh(x)
+
+
+@BACKEND.implementation("exp", "exp", "jax.numpy.exp")
+def exp(x: JaxArray) -> JaxArray:
+    return jnp.exp(x)
+
+
+@BACKEND.implementation("softplus", "softplus", "jax.nn.softplus")
+def softplus(x: JaxArray) -> JaxArray:
+    return nn.softplus(x)
+
+
+@BACKEND.implementation("sum", "sum", "jax.numpy.sum")
+def total(x: JaxArray, *, axis: int) -> JaxArray:
+    return jnp.sum(x, axis=axis)

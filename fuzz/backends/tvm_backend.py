@@ -1,0 +1,114 @@
+"""TVM on the CPU through LLVM: one compiled function per kernel, called on views of the engine's arrays.
+
+The operators are in `tvm_operators`. Each implementation's `function` takes the request's arrays (for their shapes and
+dtypes) and the attributes, and returns the PrimFunc (inputs, then outputs) to compile.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+from fuzz.backends.base import (
+    Array,
+    Backend,
+    Kernel,
+    Lazy,
+    OptionSpec,
+    Request,
+    SimpleKernel,
+    Unsupported,
+    last_line,
+)
+
+tvm: Any = Lazy("tvm")
+
+
+class CompileError(RuntimeError):
+    """TVM could not compile the function. The message is the last line of TVM's own."""
+
+
+class TvmBackend(Backend):
+    """The results are written into the engine's buffers.
+
+    TVM's plain "llvm" target is the baseline x86-64 of 2003, without fused multiply-add, on whatever machine it runs:
+    that is the default here too. LLVM contracts a*b + c whenever the target has FMA.
+    """
+
+    name = "tvm"
+    doc = "Apache TVM, llvm code generator"
+    module = "tvm"
+    install = "pip install 'ulpfuzz[tvm]'"
+    default_device = "llvm"
+    options = (
+        OptionSpec("mcpu", "generic", "generic: baseline of the architecture; host: this CPU", ("generic", "host")),
+        OptionSpec("fma", "default", "fused multiply-add: as mcpu has it, or forced", ("default", "on", "off")),
+        OptionSpec("fast_math", "off", "LLVM fast-math flags: reassociation, reciprocals, no NaN", ("off", "on")),
+    )
+
+    def versions(self) -> dict[str, str]:
+        names = ("apache-tvm", "apache-tvm-ffi")
+        return {name: importlib.metadata.version(name) for name in names}
+
+    def warm_up(self) -> None:
+        """Import TVM and start its LLVM code generator."""
+        _ = tvm.compile, tvm.target.Target("llvm")
+
+    def prepare(self, request: Request) -> Kernel:
+        if request.device != "llvm":
+            raise Unsupported(f"tvm has no device {request.device!r} here: it has llvm")
+        inputs, outputs = tuple(request.inputs.values()), request.outputs
+        try:
+            function = request.implementation.function(*inputs, **request.attributes)
+        except tvm.error.InternalError as error:  # how topi and relax refuse a dtype or a form
+            reason = last_line(error).rpartition(" is false: ")[2]  # leaves out the C++ condition, where there is one
+            raise Unsupported(f"{request.implementation.source}: {reason}") from None
+        target = _target(request.options)
+        entry = _compile(function, target)
+        # Unaligned arrays would be accepted in a direct call and crash vector code; a view checks the alignment once.
+        views = tuple(tvm.runtime.from_dlpack(array) for array in (*inputs, *outputs))
+        call = functools.partial(_call, functools.partial(entry, *views), outputs)
+        return SimpleKernel(call, engine_owned=True, facts=_facts(target))
+
+
+def _call(run: Any, outputs: tuple[Array, ...]) -> tuple[Array, ...]:
+    run()
+    return outputs
+
+
+def _compile(function: Any, target: Any) -> Any:
+    module = tvm.IRModule({"main": function.with_attr("global_symbol", "main")})
+    try:
+        return tvm.compile(module, target=target)["main"]  # the lookup is when LLVM generates the code
+    except (RuntimeError, TypeError, ValueError) as error:  # tvm.error.InternalError is a RuntimeError
+        raise CompileError(f"TVM cannot compile this: {last_line(error)}") from None
+
+
+def _target(options: Mapping[str, str]) -> Any:
+    """The TVM target of the options; Unsupported for FMA switches where they mean nothing."""
+    wanted: dict[str, Any] = {"kind": "llvm"}
+    if options.get("mcpu", "generic") == "host":
+        wanted["mcpu"] = str(tvm.target.Target.from_device("cpu").attrs["mcpu"])
+    fma = options.get("fma", "default")
+    if fma != "default":
+        if platform.machine().lower() not in ("x86_64", "amd64"):
+            raise Unsupported(f"tvm option fma={fma} exists on x86-64 only: this is {platform.machine()}")
+        wanted["mattr"] = ["+fma" if fma == "on" else "-fma"]
+    if options.get("fast_math", "off") == "on":
+        wanted["fast-math"] = True
+    return tvm.target.Target(wanted)
+
+
+def _facts(target: Any) -> dict[str, str]:
+    attributes = dict(target.attrs)
+    return {
+        "mcpu": str(attributes.get("mcpu", "generic")),
+        "mattr": " ".join(map(str, attributes.get("mattr", ()))),
+        "mtriple": str(attributes.get("mtriple", "")),
+    }
+
+
+BACKEND = TvmBackend()
