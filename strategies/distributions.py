@@ -9,7 +9,7 @@ import numpy as np
 
 from strategies.contract import ContractError, Shape
 from strategies.precision import DType, precision
-from strategies.recipe import Array, ParameterError, Recipe, Support, register, require_finite
+from strategies.recipe import Array, ParameterError, Recipe, Support, at_home, register, require_finite
 
 LARGEST_EXACT_INTEGER = 2**53
 """Beyond it not every integer is a float64."""
@@ -27,7 +27,7 @@ class Normal(Recipe, frozen=True):
         _require_nonnegative(self, "sigma")
 
     def support(self, home: DType) -> Support:
-        return _normal_support(self.mu, self.sigma)
+        return _normal_support(self.mu, self.sigma, home)
 
     def fill(self, stream: np.random.Generator, out: Array) -> None:
         _fill_normal(stream, out, self.mu, self.sigma)
@@ -45,7 +45,7 @@ class Offset(Recipe, frozen=True):
         _require_nonnegative(self, "s")
 
     def support(self, home: DType) -> Support:
-        return _normal_support(self.m, self.s)
+        return _normal_support(self.m, self.s, home)
 
     def fill(self, stream: np.random.Generator, out: Array) -> None:
         _fill_normal(stream, out, self.m, self.s)
@@ -69,7 +69,7 @@ class Uniform(Recipe, frozen=True):
         _check_width(self, self.a, self.b, home)
 
     def support(self, home: DType) -> Support:
-        return self.a, self.b
+        return at_home(self.a, home), at_home(self.b, home)
 
     def fill(self, stream: np.random.Generator, out: Array) -> None:
         low, high = out.dtype.type(self.a), out.dtype.type(self.b)
@@ -98,7 +98,7 @@ class LogUniform(Recipe, frozen=True):
             raise ParameterError(f"loguniform needs a < b, got a = {self.a!r} and b = {self.b!r}", "b")
 
     def support(self, home: DType) -> Support:
-        return self.a, self.b
+        return at_home(self.a, home), at_home(self.b, home)
 
     def fill(self, stream: np.random.Generator, out: Array) -> None:
         bits = _unsigned(out)
@@ -113,7 +113,8 @@ class Constant(Recipe, frozen=True):
     c: float
 
     def support(self, home: DType) -> Support:
-        return (self.c, self.c) if self.c == self.c else (-math.inf, math.inf)
+        c = at_home(self.c, home)
+        return (c, c) if c == c else (-math.inf, math.inf)
 
     def fill(self, stream: np.random.Generator, out: Array) -> None:
         out.fill(self.c)
@@ -162,7 +163,7 @@ class Ramp(Recipe, frozen=True):
         _check_width(self, self.a, self.b, home)
 
     def support(self, home: DType) -> Support:
-        return self.a, self.b
+        return at_home(self.a, home), at_home(self.b, home)
 
     def fill(self, stream: np.random.Generator, out: Array) -> None:
         if out.size == 0:
@@ -202,8 +203,8 @@ def _fill_normal(stream: np.random.Generator, out: Array, mu: float, sigma: floa
         out += mu
 
 
-def _normal_support(mu: float, sigma: float) -> Support:
-    return (-math.inf, math.inf) if sigma else (mu, mu)
+def _normal_support(mu: float, sigma: float, home: DType) -> Support:
+    return (-math.inf, math.inf) if sigma else (at_home(mu, home),) * 2
 
 
 def _unsigned(out: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.unsignedinteger]]:

@@ -210,6 +210,12 @@ def _coerced(recipe: Recipe, argument: Argument, value: Any) -> Any:
     return value
 
 
+def at_home(value: float, home: DType) -> float:
+    """`value` rounded to the format `home`."""
+    with np.errstate(over="ignore"):
+        return float(precision(home).numpy.type(value))
+
+
 def require_finite(recipe: Recipe, *names: str) -> None:
     """ParameterError unless the named parameters are finite."""
     for name in names:

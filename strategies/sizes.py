@@ -1,0 +1,51 @@
+"""Sizes worth trying for an operator's dims, kept within a budget of work."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from strategies.contract import Contract, DimSpec
+
+REDUCED_SIZES = (1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 256, 1000, 1024, 4096)
+"""Summed dims: powers of two and their neighbours (vector width, unrolling, blocking, their remainders), long sums."""
+PLAIN_SIZES = (1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100)
+"""Other dims: the remainders of vector loops; size alone does not make an element worse."""
+BATCH_SIZES = (1, 2, 3, 8, 17)
+"""Dims with independent slices."""
+
+BUDGET = 2e6
+"""Default bound on operations, and on elements, of one problem: about a millisecond a target."""
+
+
+def menu(dim: DimSpec) -> tuple[int, ...]:
+    """Sizes for `dim` except 0, increasing, none below its minimum."""
+    sizes = REDUCED_SIZES if dim.reduced else BATCH_SIZES if dim.batch else PLAIN_SIZES
+    least = max(dim.minimum, 1)
+    return tuple(size for size in sizes if size >= least) or (least,)
+
+
+def work(contract: Contract, dims: Mapping[str, int]) -> float:
+    """Operations, or elements of all inputs and outputs where those are more."""
+    elements = sum(math.prod(spec.shape(dims)) for spec in (*contract.inputs, *contract.outputs))
+    return max(contract.cost.operations(dims), float(elements))
+
+
+def within(contract: Contract, dims: Mapping[str, int], budget: float) -> dict[str, int]:
+    """`dims` made smaller, along their menus, until the work is within `budget` or nothing can be made smaller.
+
+    The largest dim that is not reduced goes first: long reductions are what makes rounding errors grow.
+    A deterministic map of what was drawn: rejecting a draw would bend the distribution of the others.
+    """
+    clamped = dict(dims)
+    while work(contract, clamped) > budget:
+        lowered = [
+            (not dim.reduced, clamped[dim.name], dim.name, smaller[-1])
+            for dim in contract.dims
+            if (smaller := [size for size in menu(dim) if size < clamped[dim.name]])
+        ]
+        if not lowered:
+            break
+        _, _, name, size = max(lowered)
+        clamped[name] = size
+    return clamped
