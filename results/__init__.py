@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from results.errors import InvalidRate, QueryError, ResultsError, StoreError
     from results.findings import FindingGroup
     from results.rates import RateTable, rate
-    from results.reading import Results, open
+    from results.reading import Results, open  # noqa: A004 results.open is the public name
     from results.statistics import compare_with_published, one_sided_upper, rate_interval
     from results.store import Store
 

@@ -79,10 +79,7 @@ def verify(path: Path) -> PartFacts:
     try:
         content = bytearray(path.read_bytes())
     except FileNotFoundError as error:
-        part = path.parent.parent / "parts" / path.name
-        raise StoreError(
-            f"{path} is missing: delete {part} and run `ulpfuzz resume {path.parent.parent}`: its trials are computed again"
-        ) from error
+        raise StoreError(f"{path} is missing: {_again(path, path.parent.parent / 'parts' / path.name)}") from error
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
     if len(content) < 12 or content[-4:] != b"PAR1":
@@ -99,11 +96,12 @@ def verify(path: Path) -> PartFacts:
 
 def damaged(path: Path, wrong: str) -> StoreError:
     """The one line for a damaged file: which, what is wrong, how to mend it."""
-    campaign = path.parent.parent
-    also = f" and {campaign / 'parts' / path.name}" if path.parent.name == "elements" else ""
-    return StoreError(
-        f"{path} is damaged: {wrong}; delete it{also} and run `ulpfuzz resume {campaign}`: its trials are computed again"
-    )
+    also = f" and {path.parent.parent / 'parts' / path.name}" if path.parent.name == "elements" else ""
+    return StoreError(f"{path} is damaged: {wrong}; {_again(path, 'it' + also)}")
+
+
+def _again(path: Path, what: object) -> str:
+    return f"delete {what} and run `ulpfuzz resume {path.parent.parent}`: its trials are computed again"
 
 
 def _checksum_position(content: bytearray) -> int | None:
@@ -128,7 +126,7 @@ def _facts(path: Path, metadata: Any) -> PartFacts:
         raise damaged(path, "its footer does not say which shards it covers") from error
     if version > SCHEMA_VERSION:
         raise StoreError(
-            f"{path} has schema version {version}, this ulpfuzz reads up to {SCHEMA_VERSION}: upgrade ulpfuzz to read it"
+            f"{path} has schema version {version}, this ulpfuzz reads up to {SCHEMA_VERSION}: upgrade ulpfuzz"
         )
     if part.rows != metadata.num_rows:
         raise damaged(path, f"its footer promises {part.rows:,} rows and it holds {metadata.num_rows:,}")

@@ -56,7 +56,8 @@ class Comparison(Struct, frozen=True):
             return f"the same rate as far as {min(self.n1, self.n2)} trials can tell ({how})"
         if self.ratio is None or self.ratio_low is None:
             return f"not the same rate ({how})"
-        return f"not the same rate: {self.ratio:.2g} times as often, 95 % interval {self.ratio_low:.2g} to {self.ratio_high:.2g} ({how})"
+        interval = f"95 % interval {self.ratio_low:.2g} to {self.ratio_high:.2g}"
+        return f"not the same rate: {self.ratio:.2g} times as often, {interval} ({how})"
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,91 @@
+"""The answer in one sentence: bug or rounding?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from results.findings import FindingGroup
+from results.outliers import Blame
+from results.verdicts import NO_VALUE, VERDICTS
+
+
+def headline(groups: Sequence[FindingGroup], blame: Blame, targets: int, undecided: int, measured: int) -> str:
+    """One plain sentence, or two.
+
+    `groups` are the findings, `blame` the outliers, `targets` the number of targets that ran, `undecided` the trials
+    judged `indeterminate`, `measured` the rows with an output.
+    """
+    if groups:
+        return _accusation(groups, targets) + _remaining(blame)
+    if measured == 0:
+        return "Nothing was measured: no target gave an output for these problems."
+    caveat = f" {_trials(undecided)} could not be decided." if undecided else ""
+    if blame.outliers == 0:
+        return (
+            f"No implementation is to blame: in {_trials(blame.trials)} nothing exceeds what rounding explains, "
+            f"and no relative error exceeds 1e-1.{caveat}"
+        )
+    if blame.undecided:
+        explained = blame.outliers - blame.undecided
+        return (
+            f"No implementation is to blame for what could be decided: {explained:,} of {blame.outliers:,} outliers "
+            f"above 1e-1 are ill-conditioned inputs.{caveat}"
+        )
+    return f"No implementation is to blame: {_outliers(blame.outliers)} above 1e-1 {_cause(blame.outliers)}.{caveat}"
+
+
+def _accusation(groups: Sequence[FindingGroup], targets: int) -> str:
+    by_target: dict[str, list[FindingGroup]] = {}
+    for group in groups:
+        by_target.setdefault(group.target, []).append(group)
+    numeric = [g for g in groups if g.verdict not in NO_VALUE]
+    blamed = len(by_target)
+    if len(numeric) == len(groups):
+        does = "loses more than rounding explains" if blamed == 1 else "lose more than rounding explains"
+    elif not numeric:
+        does = "fails to give a result" if blamed == 1 else "fail to give a result"
+    else:
+        does = (
+            "fails or loses more than rounding explains" if blamed == 1 else "fail or lose more than rounding explains"
+        )
+    ordered = sorted(by_target.items(), key=lambda item: -max(VERDICTS[g.verdict].severity for g in item[1]))
+    named = "; ".join(f"{target} ({_reasons(found)})" for target, found in ordered)
+    return f"{blamed} of {targets} {'target' if targets == 1 else 'targets'} {does}: {named}."
+
+
+def _reasons(groups: Sequence[FindingGroup]) -> str:
+    by_verdict: dict[str, dict[str, int]] = {}
+    for group in groups:
+        operators = by_verdict.setdefault(group.verdict, {})
+        operators[group.operator] = max(operators.get(group.operator, 0), group.trials)
+    runs = {group.operator: group.of_trials for group in groups}
+    return ", ".join(f"{verdict} in {_where(operators, runs)}" for verdict, operators in by_verdict.items())
+
+
+def _where(operators: Mapping[str, int], runs: Mapping[str, int]) -> str:
+    if len(operators) == 1:
+        ((operator, trials),) = operators.items()
+        return f"{trials:,} of {runs[operator]:,} trials of {operator}"
+    names = sorted(operators, key=lambda operator: -operators[operator])
+    shown = ", ".join(names[:4])
+    return f"{len(names)} operators: {shown}" + (", ..." if len(names) > 4 else "")
+
+
+def _remaining(blame: Blame) -> str:
+    rest = blame.outliers - blame.blamed - blame.undecided
+    if rest <= 0:
+        return ""
+    other = "other " if blame.blamed else ""
+    return f" The {other}{rest:,} {'outlier' if rest == 1 else 'outliers'} above 1e-1 {_cause(rest)}."
+
+
+def _outliers(count: int) -> str:
+    return "the one outlier" if count == 1 else f"all {count:,} outliers"
+
+
+def _cause(count: int) -> str:
+    return "is an ill-conditioned input" if count == 1 else "are ill-conditioned inputs"
+
+
+def _trials(count: int) -> str:
+    return "1 trial" if count == 1 else f"{count:,} trials"

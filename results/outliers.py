@@ -1,0 +1,77 @@
+"""Why relative errors are large: what amplification and the verdicts say about the trials above 1e-1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from results.tallies import PLAIN, TRIAL_KEY
+from results.units import unit_sql
+
+if TYPE_CHECKING:
+    from results.reading import Results
+
+
+class Blame(Struct, frozen=True):
+    """Trials of a campaign by what explains them; an outlier has a relative error above 1e-1 somewhere."""
+
+    trials: int
+    outliers: int
+    """Trials in which a target is that far from the truth, or from another target."""
+    blamed: int
+    """Outliers in which some row is a finding."""
+    undecided: int
+    """Outliers without a finding in which the oracle could not decide."""
+
+
+class Causes(Struct, frozen=True):
+    """The outputs more than 1e-1 from the truth, of any target: one row for each trial, output and target."""
+
+    rows: int
+    trials: int
+    elements: int
+    amplification_min: float | None
+    amplification_median: float | None
+    moved_min: float | None
+    """Smallest of u * amplification: relative change of the result when the inputs change by one rounding unit."""
+    conditioned: int
+    """Rows whose error is at most 2 u * amplification: the input explains it."""
+    ulp_median: float | None
+    ulp_max: float | None
+    rho_max: float | None
+    verdicts: dict[str, int]
+    """Rows by verdict, the most frequent first."""
+
+
+def blame(results: Results) -> Blame:
+    """Count the outliers of a campaign and those that something is to blame for."""
+    (row,) = results.records(f"""
+        SELECT count(*) AS trials, count(*) FILTER (outlier) AS outliers,
+               count(*) FILTER (outlier AND blamed) AS blamed,
+               count(*) FILTER (outlier AND NOT blamed AND undecided) AS undecided
+        FROM (SELECT {TRIAL_KEY}, coalesce(bool_or(above_1e01 > 0), false) AS outlier,
+                     coalesce(bool_or(finding AND coalesce(provenance, '') <> 'composed'), false) AS blamed,
+                     coalesce(bool_or(verdict = 'indeterminate'), false) AS undecided
+              FROM measurements LEFT JOIN verdicts ON verdict = name WHERE {PLAIN} GROUP BY ALL)
+    """)
+    return Blame(**row)
+
+
+def causes(results: Results) -> Causes | None:
+    """What is known about the outputs more than 1e-1 from the truth; None where there is none."""
+    source = f"SELECT *, {unit_sql('dtype')} * rel_amplification AS moved FROM trials WHERE above_1e01 > 0"
+    (row,) = results.records(f"""
+        SELECT count(*) AS "rows", count(DISTINCT ({TRIAL_KEY})) AS trials, sum(above_1e01)::BIGINT AS elements,
+               min(rel_amplification) AS amplification_min, median(rel_amplification) AS amplification_median,
+               min(moved) AS moved_min, count(*) FILTER (rel_max <= 2 * moved) AS conditioned,
+               median(ulp_max) AS ulp_median, max(ulp_max) AS ulp_max, max(rho_max) AS rho_max
+        FROM ({source})
+    """)
+    if not row["rows"]:
+        return None
+    verdicts = results.records(f"""
+        SELECT coalesce(verdict, 'none') AS verdict, count(*) AS n FROM ({source}) GROUP BY verdict
+        ORDER BY n DESC, verdict
+    """)
+    return Causes(**row, verdicts={item["verdict"]: item["n"] for item in verdicts})

@@ -1,0 +1,61 @@
+"""The terminal report of a campaign: the answer first, then the figures behind it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from results.findings import findings
+from results.headline import headline
+from results.outliers import blame
+from results.reading import Results
+from results.report_counts import print_pairs, print_targets, print_verdicts
+from results.report_findings import print_findings, print_undecided
+from results.report_overview import print_operators, print_problems
+from results.report_setting import print_setting
+from results.report_why import print_bitwise, print_outliers, print_published
+from results.setting import setting, targets_that_ran, undecided
+from results.tallies import against_truth
+
+if TYPE_CHECKING:
+    from results.findings import FindingGroup
+
+FEW_PROBLEMS = 12
+"""Up to so many problems each get their own line; more are shown by operator."""
+
+
+def report(results: Results, console: Console) -> None:
+    """Print the report of each campaign in `results` to `console`, without escape codes where it is not a terminal."""
+    for number, directory in enumerate(results.directories):
+        one = results if len(results.directories) == 1 else Results([directory], verify=False)
+        if number:
+            console.rule(style="")
+        _campaign(one, console)
+
+
+def answer(results: Results, groups: list[FindingGroup]) -> str:
+    """The headline of the report: one or two plain sentences."""
+    decided_not = sum(reason.trials for reason in undecided(results))
+    measured = sum(tally.trials for tally in against_truth(results))
+    return headline(groups, blame(results), len(targets_that_ran(results)), decided_not, measured)
+
+
+def _campaign(results: Results, console: Console) -> None:
+    groups = findings(results)
+    ran = setting(results)
+    console.print(Text(answer(results, groups), style="bold red" if groups else "bold green"))
+    print_setting(results, ran, console)
+    if ran.problems > FEW_PROBLEMS or len(ran.operators) > 1:
+        print_operators(results, console)
+    elif ran.problems > 1:
+        print_problems(results, console)
+    print_targets(results, console)
+    print_pairs(results, console)
+    print_verdicts(results, console)
+    print_published(results, console)
+    print_outliers(results, console)
+    print_bitwise(results, console)
+    print_findings(results, groups, console)
+    print_undecided(results, console)

@@ -1,0 +1,111 @@
+"""Report sections: how often and how badly, for each target, each pair and each verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from results.errors import InvalidRate
+from results.layout import count, heading, interval_cell, percent_of, say, short, table, verdict_text
+from results.rates import rate
+from results.reading import Results
+from results.statistics import one_sided_upper, rate_interval
+from results.tallies import Tally, against_truth, between_targets, verdict_counts
+from results.verdicts import VERDICTS
+
+_OFTEN = ("trials", "above 1e-1", "above 1e-2")
+
+
+def print_targets(results: Results, console: Console) -> None:
+    """Each target against the truth."""
+    tallies = against_truth(results)
+    refused = why_no_rate(results)
+    heading(console, "Each target against the truth: how often")
+    rows = [
+        (tally.target, *_often(tally, refused, console), _cell(tally, tally.flagged, refused, console))
+        for tally in tallies
+    ]
+    table(console, ("target", *_OFTEN, "flagged"), rows)
+    _explain_intervals(tallies, refused, console)
+    heading(console, "Each target against the truth: how badly (largest errors)")
+    columns = ("target", "relative", "amplification", "ulp", "rho", "worst verdict")
+    table(console, columns, [_badly(tally) for tally in tallies])
+    say(
+        console,
+        "amplification: at the largest relative error, how much of it one rounding unit explains, in units of u.",
+    )
+    say(console, "rho: error divided by what rounding and conditioning excuse; above 2 an element is flagged.")
+
+
+def print_pairs(results: Results, console: Console) -> None:
+    """Targets against each other, where pairs were compared."""
+    tallies = between_targets(results)
+    if not tallies:
+        return
+    refused = why_no_rate(results)
+    heading(console, "Targets against each other")
+    rows = [
+        (f"{tally.target} against {tally.against}", *_often(tally, refused, console), short(tally.worst_relative))
+        for tally in tallies
+    ]
+    table(console, ("pair", *_OFTEN, "largest relative"), rows)
+
+
+def print_verdicts(results: Results, console: Console) -> None:
+    """Trials by verdict: what is explained, and what counts against the implementation."""
+    heading(console, "Verdicts")
+    rows = []
+    for target, counts in verdict_counts(results).items():
+        explained = [f"{name} {count(n)}" for name, n in counts.items() if not VERDICTS[name].finding]
+        found = [f"{name} {count(n)}" for name, n in counts.items() if VERDICTS[name].finding]
+        rows.append((target, ", ".join(explained) or "none", Text(", ".join(found) or "none", "red" if found else "")))
+    table(console, ("target", "explained", "findings"), rows, words=3)
+
+
+def why_no_rate(results: Results) -> str:
+    """Why the trials of a target are not a sample of one population; empty where they are."""
+    try:
+        rate(results, "flagged >= 0", by=("target",))
+    except InvalidRate as error:
+        return str(error)
+    return ""
+
+
+def _often(tally: Tally, refused: str, console: Console) -> tuple[str, ...]:
+    above = (_cell(tally, k, refused, console) for k in (tally.above_1e01, tally.above_1e02))
+    return (count(tally.trials), *above)
+
+
+def _cell(tally: Tally, k: int, refused: str, console: Console) -> str:
+    if not tally.trials:
+        return "-"
+    if refused:
+        return f"{count(k)} ({percent_of(k, tally.trials)})"
+    return interval_cell(rate_interval(k, tally.trials), console)
+
+
+def _badly(tally: Tally) -> tuple[str | Text, ...]:
+    verdict = tally.worst_verdict
+    return (
+        tally.target,
+        short(tally.worst_relative),
+        short(tally.amplification),
+        short(tally.worst_ulp),
+        short(tally.worst_rho),
+        verdict_text(verdict, verdict is not None and VERDICTS[verdict].finding),
+    )
+
+
+def _explain_intervals(tallies: Sequence[Tally], refused: str, console: Console) -> None:
+    if refused:
+        say(console, f"Shares of what ran, without intervals: {refused}.")
+        return
+    text = "In brackets: exact 95 % confidence interval in per cent (Clopper-Pearson)."
+    fewest = min((tally.trials for tally in tallies if tally.trials), default=0)
+    if fewest and any(0 in (tally.above_1e01, tally.flagged) for tally in tallies):
+        text += (
+            f" No event in {count(fewest)} trials excludes rates above {short(one_sided_upper(0, fewest))} (one-sided)."
+        )
+    say(console, text)

@@ -1,0 +1,88 @@
+"""Report section: what ran."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from results.layout import count, heading, say, table
+from results.reading import Results
+from results.setting import Setting, describe_environment, targets_that_ran, without_output
+
+_SHOWN = 6
+_REASONS_SHOWN = 12
+
+
+def print_setting(results: Results, ran: Setting, console: Console) -> None:
+    """Problems, targets with implementation and provenance, environment, and what gave no output."""
+    heading(console, str(results.manifest.get("title") or "What ran"))
+    for line in _problem_lines(ran):
+        say(console, line)
+    say(console, _trials_line(results, ran))
+    for environment in ran.environments:
+        record = results.environments.get(environment)
+        say(console, f"environment {environment[:12]}" + (f": {describe_environment(record)}" if record else ""))
+    console.print()
+    rows = [
+        (ran_target.target, _implementations(ran_target.implementations, ran_target.operators), ran_target.provenance)
+        for ran_target in targets_that_ran(results)
+    ]
+    table(console, ("target", "implementation", "provenance"), rows, words=3)
+    _print_missing(results, console)
+
+
+def _problem_lines(ran: Setting) -> list[str]:
+    if ran.problems == 1:
+        attributes = "" if ran.attributes in ((), ("{}",)) else f", attributes {ran.attributes[0]}"
+        lines = [f"{ran.operators[0]} in {', '.join(ran.dtypes)}, {ran.dims[0] if ran.dims else ''}{attributes}"]
+        return lines + [f"inputs: {recipe}" for recipe in ran.recipes]
+    return [
+        f"{count(ran.problems)} problems of {_some(ran.operators, 'operator')} in {', '.join(ran.dtypes)}",
+        f"{_some(ran.dims, 'choice')} of sizes, {count(len(ran.recipes))} of input recipes",
+    ]
+
+
+def _trials_line(results: Results, ran: Setting) -> str:
+    seeds = ", ".join(str(seed) for seed in ran.seeds[:_SHOWN])
+    plan = f", plan {results.plan}" if results.plan else ""
+    line = f"{count(ran.trials)} trials, seed {seeds}{plan}"
+    wanted = _wanted(results.manifest, ran)
+    if wanted is not None and ran.trials < wanted:
+        line += f"; INCOMPLETE: {count(wanted)} were planned, run `ulpfuzz resume {results.directories[0]}`"
+    return line
+
+
+def _wanted(manifest: dict[str, Any], ran: Setting) -> int | None:
+    """Trials planned for the problems that ran: `trials` is per problem in a fixed plan, in all in a survey."""
+    trials = manifest.get("trials")
+    if not isinstance(trials, int) or manifest.get("plan") not in ("fixed", "survey"):
+        return None
+    return trials * ran.problems if manifest["plan"] == "fixed" else trials
+
+
+def _print_missing(results: Results, console: Console) -> None:
+    notes = [str(note) for note in results.manifest.get("skipped") or ()]
+    missing = without_output(results)
+    if not notes and not missing:
+        return
+    console.print()
+    for note in notes:
+        say(console, f"skipped: {note}")
+    for item in missing[:_REASONS_SHOWN]:
+        trials = f"{count(item.trials)} {'trial' if item.trials == 1 else 'trials'}"
+        say(console, f"no output: {item.target}, {item.operator}: {item.verdict} in {trials}: {item.reason}")
+    if len(missing) > _REASONS_SHOWN:
+        say(console, f"and {len(missing) - _REASONS_SHOWN} more reasons for a missing output")
+
+
+def _implementations(names: str, operators: int) -> str:
+    return names if operators == 1 or names.count(",") < _SHOWN else f"{names.count(',') + 1} formulations"
+
+
+def _some(values: tuple[str, ...], noun: str) -> str:
+    if len(values) == 1:
+        return values[0]
+    if len(values) <= _SHOWN and noun == "operator":
+        return ", ".join(values)
+    return f"{count(len(values))} {noun}s"

@@ -1,0 +1,90 @@
+"""Report sections: why the outliers, whether the published rate, which targets agree bit for bit."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from results.bitwise import Partition, bitwise_classes
+from results.layout import count, heading, percent, percent_of, say, short
+from results.outliers import Causes, causes
+from results.published import compare_published
+from results.reading import Results
+
+_PARTITIONS_SHOWN = 5
+
+
+def print_outliers(results: Results, console: Console) -> None:
+    """How relative errors above 1e-1 arise."""
+    found = causes(results)
+    if found is None:
+        return
+    heading(console, "How the outliers arise (relative error above 1e-1 against the truth)")
+    say(console, f"{count(found.elements)} elements of {count(found.rows)} outputs in {count(found.trials)} trials.")
+    for sentence in why_sentences(found):
+        say(console, sentence)
+
+
+def why_sentences(found: Causes) -> list[str]:
+    """What explains the outliers, in plain sentences."""
+    sentences = []
+    explained, rows = found.conditioned, found.rows
+    if explained and found.amplification_min is not None and found.moved_min is not None:
+        who = "In every one of them" if explained == rows else f"In {count(explained)} of them"
+        sentences.append(
+            f"{who} the relative error divides by a true value close to 0, and rounding explains its size."
+        )
+        least = "at least" if explained == rows else "at least (of all)"
+        sentences.append(
+            f"Amplification there is {short(found.amplification_min)} {least}, {short(found.amplification_median)} in "
+            "the median: one rounding unit in the inputs and in each step changes the result by "
+            f"{percent(found.moved_min)} % or more, so any implementation that rounds has outliers here."
+        )
+    if explained < rows:
+        sentences.append(
+            f"In {count(rows - explained)} the error exceeds what amplification explains: see the findings."
+        )
+    if found.ulp_max is not None:
+        rho = "" if found.rho_max is None else f"; largest rho {short(found.rho_max)}"
+        sentences.append(f"In ulp: {short(found.ulp_median)} in the median, {short(found.ulp_max)} at most{rho}.")
+    verdicts = ", ".join(f"{name} {count(n)}" for name, n in found.verdicts.items())
+    return [*sentences, f"Verdicts: {verdicts}."]
+
+
+def print_published(results: Results, console: Console) -> None:
+    """The published rate against the campaign's own."""
+    found = compare_published(results)
+    if found is None:
+        return
+    heading(console, f"Against the published {found.published} above {found.threshold}")
+    if found.refused:
+        say(console, f"Not compared: {found.refused}.")
+    for row in found.rows:
+        own = row.comparison
+        say(console, f"{row.what}: {own.k1}/{own.n1} = {percent(own.k1 / own.n1)} %: {own.sentence}.")
+        if not own.differs and own.ratio is not None and own.ratio_low is not None:
+            say(
+                console,
+                f"Relative risk {short(own.ratio)}, 95 % interval {short(own.ratio_low)} to {short(own.ratio_high)}.",
+                indent=4,
+            )
+
+
+def print_bitwise(results: Results, console: Console) -> None:
+    """Which targets give identical bits."""
+    classes = bitwise_classes(results)
+    if not classes.outputs:
+        return
+    heading(console, f"Identical bits ({count(classes.outputs)} outputs compared)")
+    for group in classes.always:
+        say(console, f"always identical: {' = '.join(group)}")
+    if not classes.always:
+        say(console, "no two targets gave identical bits in all of them")
+    for partition, n in classes.partitions[:_PARTITIONS_SHOWN]:
+        say(console, f"{count(n)} ({percent_of(n, classes.outputs)}): {_braces(partition)}")
+    if (more := len(classes.partitions) - _PARTITIONS_SHOWN) > 0:
+        rest = sum(n for _, n in classes.partitions[_PARTITIONS_SHOWN:])
+        say(console, f"{count(rest)} ({percent_of(rest, classes.outputs)}): {more} other splits")
+
+
+def _braces(partition: Partition) -> str:
+    return " ".join("{" + ", ".join(group) + "}" for group in partition)

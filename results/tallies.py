@@ -1,0 +1,90 @@
+"""What was seen, per target and per pair: trials counted, worst values found. DuckDB does the work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from results.verdicts import VERDICTS
+
+if TYPE_CHECKING:
+    from results.reading import Results
+
+TRIAL_KEY = 'problem_id, seed, "index"'
+"""Columns that name a trial, in SQL."""
+
+PLAIN = "coalesce(variant, '') = ''"
+"""Rows of the kernel as it is, not of a variant."""
+
+PAIRS = f"against <> 'truth' AND {PLAIN}"
+"""Rows that compare two targets."""
+
+_NAMES = list(VERDICTS)
+
+
+class Tally(Struct, frozen=True):
+    """One target against the truth or against another target. A trial counts once, with its worst output."""
+
+    target: str
+    against: str
+    run: int
+    """Trials with a row."""
+    trials: int
+    """Of these, trials with an output to measure."""
+    above_1e01: int
+    above_1e02: int
+    flagged: int
+    """Trials with an element of rho > 2."""
+    worst_relative: float | None
+    amplification: float | None
+    """Amplification at the element of the worst relative error."""
+    worst_ulp: float | None
+    worst_rho: float | None
+    worst_verdict: str | None
+
+
+def against_truth(results: Results) -> list[Tally]:
+    """One tally a target, in alphabetical order."""
+    return _tallies(results, f"against = 'truth' AND {PLAIN}")
+
+
+def between_targets(results: Results) -> list[Tally]:
+    """One tally a pair of targets that were compared with each other."""
+    return _tallies(results, PAIRS)
+
+
+def verdict_counts(results: Results) -> dict[str, dict[str, int]]:
+    """Trials by target and verdict against the truth. A trial has the most severe verdict of its outputs."""
+    rows = results.records(f"""
+        SELECT target, severity, count(*) AS trials FROM (
+            SELECT target, {TRIAL_KEY}, max(severity) AS severity
+            FROM trials JOIN verdicts ON verdict = name GROUP BY ALL)
+        GROUP BY target, severity ORDER BY target, severity
+    """)
+    counts: dict[str, dict[str, int]] = {}
+    for row in rows:
+        counts.setdefault(row["target"], {})[_NAMES[row["severity"]]] = row["trials"]
+    return counts
+
+
+def _tallies(results: Results, where: str) -> list[Tally]:
+    rows = results.records(f"""
+        SELECT target, against, count(*) AS run, count(a1) AS trials,
+               count(*) FILTER (a1 > 0) AS above_1e01, count(*) FILTER (a2 > 0) AS above_1e02,
+               count(*) FILTER (flagged > 0) AS flagged,
+               max(relative) AS worst_relative, arg_max(amplification, relative) AS amplification,
+               max(ulp) AS worst_ulp, max(rho) AS worst_rho, max(severity) AS severity
+        FROM (SELECT target, against, {TRIAL_KEY}, max(above_1e01) AS a1, max(above_1e02) AS a2,
+                     sum(flagged) AS flagged, max(rel_max) AS relative,
+                     arg_max(rel_amplification, rel_max) AS amplification,
+                     max(ulp_max) AS ulp, max(rho_max) AS rho, max(severity) AS severity
+              FROM measurements LEFT JOIN verdicts ON verdict = name WHERE {where} GROUP BY ALL)
+        GROUP BY target, against ORDER BY target, against
+    """)
+    return [_tally(row) for row in rows]
+
+
+def _tally(row: dict[str, Any]) -> Tally:
+    severity = row.pop("severity")
+    return Tally(**row, worst_verdict=None if severity is None else _NAMES[severity])
