@@ -41,21 +41,20 @@ def print_undecided(results: Results, console: Console) -> None:
 
 
 def _print_groups(groups: Sequence[FindingGroup], directory: str, console: Console) -> None:
+    before = None
     for group in groups[:_SHOWN]:
+        if group.verdict != before:
+            say(console, f"{group.verdict}: the result {VERDICTS[group.verdict].sentence}", style="red")
+            before = group.verdict
         output = f" ({group.output})" if group.output else ""
         variants = f" under {group.variants}" if group.variants else ""
-        say(
-            console,
-            f"{group.target} {group.operator}{output}: {group.verdict}{variants} in {count(group.trials)} of "
-            f"{count(group.of_trials)} trials{_worst(group)}",
-            style="red",
-        )
-        say(console, f"The result {VERDICTS[group.verdict].sentence}.", indent=4)
+        often = f"{count(group.trials)} of {count(group.of_trials)} trials"
+        say(console, f"{group.target} {group.operator}{output}{variants}: {often}{_worst(group)}", indent=4)
         if group.detail:
-            say(console, group.detail, indent=4)
-        say(console, f"ulpfuzz repro {directory} {shlex.quote(group.trial)}", indent=4)
+            say(console, group.detail, indent=6)
+        say(console, f"ulpfuzz repro {directory} {shlex.quote(group.trial)}", indent=6)
     if (more := len(groups) - _SHOWN) > 0:
-        say(console, f"and {more} more: SELECT * FROM trials JOIN verdicts ON verdict = name WHERE finding")
+        say(console, f"and {more} more: SELECT * FROM measurements JOIN verdicts ON verdict = name WHERE finding")
 
 
 def _worst(group: FindingGroup) -> str:

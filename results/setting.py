@@ -94,14 +94,20 @@ def undecided(results: Results) -> list[Missing]:
 
 
 def describe_environment(record: Mapping[str, Any]) -> str:
-    """An environment record on one line: its values, and the versions inside it, in the order written."""
+    """An environment record on one line: its values, versions and libraries in the order written, without flag lists."""
     parts: list[str] = []
     for key, value in record.items():
         if isinstance(value, Mapping):
             parts.extend(f"{name} {item}" for name, item in value.items() if isinstance(item, str | int | float))
+        elif isinstance(value, list):
+            parts.extend(f"{key} {_values(item)}" for item in value if isinstance(item, Mapping))
         elif isinstance(value, str | int | float) and value != "":
             parts.append(f"{key} {value}")
     return ", ".join(parts)
+
+
+def _values(record: Mapping[str, Any]) -> str:
+    return " ".join(f"{name} {item}" if isinstance(item, int) else str(item) for name, item in record.items())
 
 
 def _reasons(results: Results, where: str) -> list[Missing]:
