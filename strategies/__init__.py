@@ -1,6 +1,6 @@
 """What to try: contracts, problems, recipes, sampling, and Hypothesis strategies over all of it.
 
-`import strategies` does not import Hypothesis; `problems`, `shapes`, `independent` and `explored` do so when first used.
+`import strategies` does not import Hypothesis; `problems`, `shapes`, `independent`, `explored` do when first used.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Offset(Recipe, frozen=True):
 
 @register("uniform", example="uniform(-1,1)")
 class Uniform(Recipe, frozen=True):
-    """min(b, fl(a + fl(fl(b-a)*r))), r uniform on the multiples of 2**-24 (float32) or 2**-53 (float64) in [0, 1).
+    """fl(a + fl(fl(b-a)*r)), r uniform on the multiples of 2**-24 (float32) or 2**-53 (float64) in [0, 1).
 
     All values lie in [a, b]. Near zero the grid is absolute, not relative: for small magnitudes use loguniform.
     """
@@ -74,9 +74,10 @@ class Uniform(Recipe, frozen=True):
     def fill(self, stream: np.random.Generator, out: Array) -> None:
         low, high = out.dtype.type(self.a), out.dtype.type(self.b)
         stream.random(dtype=out.dtype, out=out)
+        # r <= 1 - u, so fl(w*r) is at most the predecessor of w = fl(b-a), which is no more than b-a (for subnormal w,
+        # which is exact, at most w itself): rounding never carries the sum past b
         out *= high - low
         out += low
-        np.minimum(out, high, out=out)  # the two roundings can carry a + (b-a)*r past b
 
 
 @register("loguniform", example="loguniform(1e-3,1e3)")

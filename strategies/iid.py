@@ -13,7 +13,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from random import Random
-from types import ModuleType
 from typing import Any, TypeVar
 
 import hypothesis
@@ -26,10 +25,21 @@ Value = TypeVar("Value")
 STREAM = "hypothesis-iid-1"
 """Name of the rule (seed, number of the value) -> answers to a strategy's choices. A new rule gets a new name."""
 
-INTERNALS = ("AVAILABLE_PROVIDERS", "PrimitiveProvider", "HypothesisProvider", "Constants", "SortedSet", "float_to_int")
+INTERNALS = (
+    "AVAILABLE_PROVIDERS",
+    "CONSTANTS_CACHE",
+    "Constants",
+    "HypothesisProvider",
+    "PrimitiveProvider",
+    "SortedSet",
+    "float_to_int",
+)
 """What is used of hypothesis.internal.conjecture.providers."""
 HOOKS = ("draw_boolean", "draw_integer", "draw_float", "draw_string", "draw_bytes", "per_test_case_context_manager")
 """Methods of PrimitiveProvider that are overridden; the first five are its abstract ones."""
+
+CONSTANTS_CACHED = 1024
+"""Kinds of choice whose constants are remembered during a call; a bound on memory, without effect on values."""
 
 _numbers = itertools.count()
 
@@ -95,7 +105,7 @@ def explored(strategy: SearchStrategy[Value], seed: int, chunk: int, size: int) 
     )
     provider = type("Explorer", (providers.HypothesisProvider,), {"_local_constants": none})
     values: list[Value] = []
-    with _registered(providers, "hypothesis", provider):
+    with _registered(providers, "hypothesis", provider), _fresh_constants(providers):
         _run(strategy, values.append, "hypothesis", size, f"{seed}|{chunk}")
     return values
 
@@ -120,7 +130,7 @@ def _run(
     hypothesis.seed(seed)(run)()
 
 
-def internals() -> ModuleType:
+def internals() -> Any:
     """The module of Hypothesis that holds the providers; HypothesisChanged when it is not as expected."""
     try:
         from hypothesis.internal.conjecture import providers
@@ -183,10 +193,10 @@ class _Source:
         return 0.0 if low <= 0 <= high and abs(value) < least else value
 
 
-def _provider(providers: ModuleType, source: _Source) -> type[Any]:
+def _provider(providers: Any, source: _Source) -> type[Any]:
     """A provider class that asks `source`; Hypothesis instantiates it itself."""
 
-    class Independent(providers.PrimitiveProvider):  # type: ignore[misc, name-defined]
+    class Independent(providers.PrimitiveProvider):  # type: ignore[misc]
         lifetime = "test_function"
 
         def per_test_case_context_manager(self) -> contextlib.AbstractContextManager[None]:
@@ -225,7 +235,7 @@ def _provider(providers: ModuleType, source: _Source) -> type[Any]:
 
 
 @contextlib.contextmanager
-def _registered(providers: ModuleType, name: str, provider: type[Any]) -> Iterator[None]:
+def _registered(providers: Any, name: str, provider: type[Any]) -> Iterator[None]:
     """Register `provider` as `name`, and put things back afterwards: a user's own tests never see it."""
     before = dict(providers.AVAILABLE_PROVIDERS)
     providers.AVAILABLE_PROVIDERS[name] = provider
@@ -236,6 +246,17 @@ def _registered(providers: ModuleType, name: str, provider: type[Any]) -> Iterat
             providers.AVAILABLE_PROVIDERS[name] = before[name]
         else:
             del providers.AVAILABLE_PROVIDERS[name]
+
+
+@contextlib.contextmanager
+def _fresh_constants(providers: Any) -> Iterator[None]:
+    """An empty cache of constants meanwhile: the shared one holds what other tests found, and must not get ours."""
+    before = providers.CONSTANTS_CACHE
+    providers.CONSTANTS_CACHE = type(before)(CONSTANTS_CACHED)
+    try:
+        yield
+    finally:
+        providers.CONSTANTS_CACHE = before
 
 
 _REMEDY = ": install a version that ulpfuzz was verified with (see constraints.txt)"

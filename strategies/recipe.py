@@ -128,7 +128,7 @@ class RecipeKind(Struct, frozen=True):
 
 
 RECIPES: dict[str, RecipeKind] = {}
-"""Kinds of recipe by name, filled by `register`."""
+"""Kinds of recipe by name, in alphabetical order, filled by `register`."""
 
 ARGUMENT_TYPES: dict[Any, str] = {
     float: "number",
@@ -158,6 +158,8 @@ def register(name: str, example: str) -> Callable[[Kind], Kind]:
             if f.name != "fills"
         )
         RECIPES[name] = RecipeKind(name, cls, (cls.__doc__ or "").strip(), arguments, example)
+        for known in sorted(RECIPES):  # whichever module was imported first
+            RECIPES[known] = RECIPES.pop(known)
         return cls
 
     return decorate
