@@ -9,14 +9,17 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-_SIBLINGS = ("strategies", "results")
+__version__ = "0.1.0"
+
+SIBLINGS = ("strategies", "results")
+"""Packages of this project beside `fuzz`."""
 
 
 def shadows() -> dict[str, str]:
     """Sibling packages that would not be this project's: name to the file or folder imported in their place, or ""."""
     root = Path(__file__).resolve().parent.parent
     found: dict[str, str] = {}
-    for name in _SIBLINGS:
+    for name in SIBLINGS:
         try:
             spec = importlib.util.find_spec(name)
         except (ImportError, ValueError):  # a module put into sys.modules without a spec
@@ -40,11 +43,3 @@ def _check() -> None:
 
 
 _check()
-
-
-def __getattr__(name: str) -> str:
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("ulpfuzz")
-    raise AttributeError(f"module 'fuzz' has no attribute {name!r}")

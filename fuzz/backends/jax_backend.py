@@ -53,8 +53,7 @@ class JaxBackend(Backend):
         scope = functools.partial(_scope, request.dtype == "float64", request.options.get("precision", "default"))
         function = functools.partial(request.implementation.function, **request.attributes)
         with scope():
-            # On the CPU views of the engine's memory: jax takes them for immutable, and no call outlives a refill.
-            send = functools.partial(jnp.from_dlpack, copy=False) if request.device == "cpu" else _sender(device)
+            send = _view if request.device == "cpu" else _sender(device)
             inputs = tuple(send(array) for array in request.inputs.values())
             if compiled:
                 function = jax.jit(function).lower(*inputs).compile()
@@ -73,6 +72,11 @@ def _device(name: str) -> Any:
         return jax.devices(kind)[int(index or 0)]
     except (RuntimeError, IndexError, ValueError):
         raise Unsupported(f"jax has no device {name} here: it has {', '.join(BACKEND.devices())}") from None
+
+
+def _view(array: Array) -> JaxArray:
+    """The array as jax's, sharing its memory: jax takes it for immutable, and no call outlives a refill."""
+    return jnp.from_dlpack(array, copy=False if array.size else None)  # empty arrays have any address
 
 
 def _sender(device: Any) -> Callable[[Array], JaxArray]:

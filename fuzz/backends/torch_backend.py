@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.metadata
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -89,16 +88,21 @@ def _contexts(options: Mapping[str, str]) -> tuple[Context, ...]:
     """What has to be set around each call: nothing for the defaults."""
     contexts: list[Context] = []
     if options.get("mkldnn", "on") == "off":
-        flags = functools.partial(torch.backends.mkldnn.flags, enabled=False)
-        with warnings.catch_warnings():  # the first use in a process warns about Intel GPUs
-            warnings.simplefilter("ignore")
-            with flags():
-                pass
-        contexts.append(flags)
+        contexts.append(_without_mkldnn)
     precision = options.get("matmul_precision", "highest")
     if precision != "highest":
         contexts.append(functools.partial(_matmul_precision, precision))
     return tuple(contexts)
+
+
+@contextlib.contextmanager
+def _without_mkldnn() -> Iterator[None]:
+    before = torch.backends.mkldnn.enabled
+    torch.backends.mkldnn.enabled = False
+    try:
+        yield
+    finally:
+        torch.backends.mkldnn.enabled = before
 
 
 @contextlib.contextmanager

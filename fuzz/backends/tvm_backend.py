@@ -68,10 +68,19 @@ class TvmBackend(Backend):
             raise Unsupported(f"{request.implementation.source}: {reason}") from None
         target = _target(request.options)
         entry = _compile(function, target)
-        # Unaligned arrays would be accepted in a direct call and crash vector code; a view checks the alignment once.
-        views = tuple(tvm.runtime.from_dlpack(array) for array in (*inputs, *outputs))
+        views = tuple(_view(array) for array in (*inputs, *outputs))
         call = functools.partial(_call, functools.partial(entry, *views), outputs)
         return SimpleKernel(call, engine_owned=True, facts=_facts(target))
+
+
+def _view(array: Array) -> Any:
+    """The array as TVM's, sharing its memory.
+
+    TVM would take a NumPy array in the call itself, but unchecked: vector code crashes where it is not aligned.
+    """
+    if array.size == 0:  # nothing to share, and NumPy gives empty arrays any address
+        return tvm.runtime.empty(array.shape, array.dtype.name)
+    return tvm.runtime.from_dlpack(array)
 
 
 def _call(run: Any, outputs: tuple[Array, ...]) -> tuple[Array, ...]:
