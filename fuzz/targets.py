@@ -60,7 +60,9 @@ def parse_target(text: str, dtype: DType) -> Target:
     """The target a user spelled; UserError for an unknown backend, device form, option or value."""
     match = _FORM.fullmatch(text.strip())
     if match is None:
-        raise UserError(f"cannot read target {text!r}: write backend, backend:device or backend:device[option=value,...]")
+        raise UserError(
+            f"cannot read target {text!r}: write backend, backend:device or backend:device[option=value,...]"
+        )
     found = backend(match["backend"])
     declared = {spec.name: spec for spec in found.options}
     options: dict[str, str] = {}

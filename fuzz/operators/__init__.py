@@ -7,9 +7,7 @@ from fuzz.operators import activations, normalisation, reductions
 from fuzz.operators.base import Operator
 
 OPERATORS: dict[str, Operator] = {
-    operator.name: operator
-    for family in (normalisation, reductions, activations)
-    for operator in family.OPERATORS
+    operator.name: operator for family in (normalisation, reductions, activations) for operator in family.OPERATORS
 }
 
 

@@ -51,9 +51,22 @@ def softplus(x: Any) -> Any:
 
 
 OPERATORS = (
-    _unary("gelu", "x Phi(x), Phi the standard normal distribution", gelu, 20.0, Landmark(-5.5, "tail of 1 + erf in float32")),
+    _unary(
+        "gelu",
+        "x Phi(x), Phi the standard normal distribution",
+        gelu,
+        20.0,
+        Landmark(-5.5, "tail of 1 + erf in float32"),
+    ),
     _unary("gelu_tanh", "tanh approximation of gelu", gelu_tanh, 20.0, Landmark(0.0, "root")),
     _unary("tanh", "hyperbolic tangent", tanh, 10.0, Landmark(0.0, "root")),
-    _unary("exp", "exponential", exp, 10.0, Landmark(88.72, "overflow in float32"), Landmark(-87.33, "subnormal in float32")),
+    _unary(
+        "exp",
+        "exponential",
+        exp,
+        10.0,
+        Landmark(88.72, "overflow in float32"),
+        Landmark(-87.33, "subnormal in float32"),
+    ),
     _unary("softplus", "log(1 + exp x)", softplus, 20.0, Landmark(-16.6, "exp x below u in float32")),
 )

@@ -40,7 +40,12 @@ OPERATORS = (
         Contract(
             operator="batch_norm",
             doc="batch normalisation, inference form",
-            dims=(DimSpec("N", batch=True), DimSpec("C", batch=True), DimSpec("H", batch=True), DimSpec("W", batch=True)),
+            dims=(
+                DimSpec("N", batch=True),
+                DimSpec("C", batch=True),
+                DimSpec("H", batch=True),
+                DimSpec("W", batch=True),
+            ),
             inputs=(
                 Spec("x", ("N", "C", "H", "W")),
                 Spec("mean", ("C",)),

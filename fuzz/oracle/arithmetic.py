@@ -34,6 +34,30 @@ _OPERATORS = {
 }
 
 
+class DependencyArithmetic:
+    """Computes nothing: for finding out which inputs an element depends on."""
+
+    name = "dependencies only"
+
+    def number(self, value: float) -> float:
+        return 0.0
+
+    def apply(self, primitive: str, *arguments: Any) -> float:
+        return 0.0
+
+    def less(self, x: Any, y: Any) -> bool:
+        return False
+
+    def rounded(self, x: Any) -> float:
+        return 0.0
+
+    def radius(self, x: Any) -> float:
+        return 0.0
+
+    def text(self, x: Any, digits: int) -> str:
+        return ""
+
+
 class MpmathArithmetic:
     """Multiprecision floating point; no error bound, many guard bits."""
 

@@ -120,6 +120,8 @@ class Bound:
         for frame, values in zip(self.frames, inputs, strict=False):
             np.copyto(frame.value, values)
             frame.magnitude()
+            if self.charges.flush:
+                np.add(frame.magnitude(), self.charges.flush, out=frame.parts[0])
             if careful:
                 frame.parts[0][~np.isfinite(frame.parts[0])] = 0.0
         for rule, frame in self._steps:
@@ -151,9 +153,13 @@ def wide_dtype(program: Program, dtype: DType) -> np.dtype[Any]:
     return np.dtype(np.longdouble) if wider else np.dtype(np.float64)
 
 
-def bound(program: Program, dtype: DType, *, profile: str = DEFAULT_PROFILE, flush: bool = False, rounding: float = 1.0) -> Bound:
+def bound(
+    program: Program, dtype: DType, *, profile: str = DEFAULT_PROFILE, flush: bool = False, rounding: float = 1.0
+) -> Bound:
     """The bound interpreter of `program` for implementations that work in `dtype`."""
-    return Bound(program, dtype, wide_dtype(program, dtype), charges_for(dtype, profile=profile, flush=flush, rounding=rounding))
+    return Bound(
+        program, dtype, wide_dtype(program, dtype), charges_for(dtype, profile=profile, flush=flush, rounding=rounding)
+    )
 
 
 def _all_finite(values: Real) -> bool:
@@ -162,8 +168,8 @@ def _all_finite(values: Real) -> bool:
 
 
 def _input_frame(frame: Frame) -> Frame:
-    """An input's seed is |x|: the magnitude buffer itself, so nothing is computed twice."""
-    frame.parts = {0: frame._magnitude}
+    """An input's seed is |x|: the magnitude buffer itself, so nothing is computed twice (plus a flush allowance)."""
+    frame.parts = {0: np.empty_like(frame.value) if frame.charges.flush else frame._magnitude}
     return frame
 
 

@@ -139,7 +139,7 @@ class _Slice:
         if primitive in ("max", "min"):
             best = values[0]
             for value in values[1:]:
-                if (a.less(best, value) if primitive == "max" else a.less(value, best)):
+                if a.less(best, value) if primitive == "max" else a.less(value, best):
                     best = value
             return best
         total = self._total(values)

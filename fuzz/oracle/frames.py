@@ -58,13 +58,15 @@ class Constant(Operand):
         self.parts = {} if float(dtype.type(value)) == value else {0: abs(value)}
 
     def magnitude(self) -> float:
-        return abs(self.value)
+        return abs(float(self.value))
 
 
 class Frame(Operand):
     """Buffers and error bookkeeping of one node."""
 
-    def __init__(self, node: Node, operands: tuple[Operand, ...], keys: tuple[int, ...], wide: np.dtype[Any], charges: Charges) -> None:
+    def __init__(
+        self, node: Node, operands: tuple[Operand, ...], keys: tuple[int, ...], wide: np.dtype[Any], charges: Charges
+    ) -> None:
         self.node = node
         self.operands = operands
         self.static = dict(node.static)

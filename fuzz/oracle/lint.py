@@ -19,8 +19,8 @@ from fuzz.oracle.program import Program
 from strategies.precision import DType
 
 FORMULATION_LIMIT = 100.0
-"""Stable references stay below 31 on their whole domain (tanh, exp: the constant of the function itself; layer_norm);
-1 + erf reaches 1e6 in the tail. Ten times the elementary constants in use."""
+"""A stable reference reaches about the largest elementary constant in use (tanh 10, erf 11: the error of the function
+itself); 1 + erf reaches 1e15 in the tail. The limit is ten times the constants, far below any cancellation."""
 
 
 class Lint(Struct, frozen=True):

@@ -20,7 +20,9 @@ def spread(program: Program, masks: Sequence[Any], values: Sequence[Any]) -> lis
     for node, mask in zip(program.nodes, masks, strict=True):
         arriving = [reached[a.node] if isinstance(a, Ref) else False for a in node.arguments]
         operands = [values[a.node] if isinstance(a, Ref) else a for a in node.arguments]
-        reached.append(np.broadcast_to(mask | _through(node.primitive, dict(node.static), arriving, operands), node.shape))
+        reached.append(
+            np.broadcast_to(mask | _through(node.primitive, dict(node.static), arriving, operands), node.shape)
+        )
     return [reached[number] for number in program.outputs]
 
 

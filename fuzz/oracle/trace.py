@@ -51,7 +51,9 @@ class Tracer(NDArrayOperatorsMixin):
             raise TraceError(f"{ufunc.__name__}.{method} is not a primitive of the oracle")
         return self._emit(ufunc.__name__, inputs, kwargs)
 
-    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Mapping[str, Any]) -> Tracer:
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, args: Any, kwargs: Mapping[str, Any]
+    ) -> Tracer:
         name = {"amax": "max", "amin": "min"}.get(function.__name__, function.__name__)
         if name == "reshape":
             return self._emit("reshape", args[:1], {"shape": args[1] if len(args) > 1 else kwargs["shape"]})
@@ -70,7 +72,7 @@ class Tracer(NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         raise TraceError("a reference may not branch on values: use np.where")
 
-    __float__ = __int__ = __index__ = __len__ = __iter__ = __array__ = __bool__  # type: ignore[assignment]
+    __float__ = __int__ = __index__ = __len__ = __iter__ = __array__ = __bool__
 
     def _emit(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Tracer:
         if name not in PRIMITIVES:
@@ -82,7 +84,12 @@ class Tracer(NDArrayOperatorsMixin):
         arguments = tuple(self._argument(arg, name) for arg in args)
         shapes = [self._nodes[a.node].shape if isinstance(a, Ref) else () for a in arguments]
         static = primitive.complete(shapes, given)
-        node = Node(name, arguments, tuple(sorted(static.items(), key=lambda item: item[0])), shape_of(primitive, shapes, static))
+        node = Node(
+            name,
+            arguments,
+            tuple(sorted(static.items(), key=lambda item: item[0])),
+            shape_of(primitive, shapes, static),
+        )
         self._nodes.append(node)
         return Tracer(self._nodes, len(self._nodes) - 1)
 

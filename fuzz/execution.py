@@ -1,0 +1,104 @@
+"""Run one kernel under guard: breadcrumb before every foreign call, inputs read-only, failures as values."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from msgspec import Struct
+
+from fuzz.backends.base import Array, Implementation, Unsupported
+from fuzz.targets import Target
+from fuzz.workbench import Bench
+
+COMPILE, RUN = "compile", "run"
+CAMPAIGN, LADDER = "campaign", "ladder"
+"""Purposes: the arena of the campaign's own inputs, and that of the precision ladder."""
+ERROR_LENGTH = 300
+"""Characters of a library's message kept in a row; TVM's run to 10 kB of IR."""
+
+
+class Failure(Struct, frozen=True):
+    """No output: a verdict without value and the message."""
+
+    verdict: str
+    error: str
+    implementation: Implementation | None = None
+
+
+class Ran(Struct, frozen=True):
+    """Outputs (views, valid until the kernel's next call) and the wall time of the call in seconds."""
+
+    values: tuple[Array, ...]
+    seconds: float
+    implementation: Implementation
+
+
+Outcome: TypeAlias = Ran | Failure
+Run: TypeAlias = Callable[[Bench, Target, str], Outcome]
+"""Run a target of a bench on the arena of a purpose."""
+
+
+class Breadcrumb(Protocol):
+    """Where the worker is, readable after its death."""
+
+    def mark(self, index: int, target: int, stage: str, purpose: str) -> None: ...
+    def clear(self) -> None: ...
+
+
+class NoBreadcrumb:
+    """For runs in the user's own process, where nobody picks up the pieces."""
+
+    def mark(self, index: int, target: int, stage: str, purpose: str) -> None:
+        """Nothing to record."""
+
+    def clear(self) -> None:
+        """Nothing to record."""
+
+
+def execute(
+    bench: Bench, target: Target, purpose: str, mark: Callable[[str], None], clear: Callable[[], None]
+) -> Outcome:
+    """Compile if needed and call `target` on the arena of `purpose`. Python errors become a Failure; deaths do not return."""
+    implementation: Implementation | None = None
+    try:
+        implementation = target.implementation(bench.problem.operator)
+        if not bench.has_kernel(target, purpose):
+            mark(COMPILE)
+        prepared = bench.prepared(target, purpose)
+        mark(RUN)
+        start = time.perf_counter()
+        values = prepared.call()
+        seconds = time.perf_counter() - start
+    except Unsupported as reason:
+        return Failure("unsupported", str(reason), implementation)
+    except MemoryError as error:
+        return Failure("out_of_memory", _message(error), implementation)
+    except Exception as error:  # noqa: BLE001  # whatever a library raises is a result, with its type and message
+        return Failure("raised", _message(error), implementation)
+    finally:
+        clear()
+    if prepared.overrun():
+        return Failure("out_of_bounds_write", "bytes behind the output changed", implementation)
+    return _checked(values, bench, target, seconds, implementation)
+
+
+def _checked(values: Any, bench: Bench, target: Target, seconds: float, implementation: Implementation) -> Outcome:
+    if len(values) != len(bench.output_shapes):
+        return Failure("raised", f"returned {len(values)} outputs, {len(bench.output_shapes)} are due", implementation)
+    for value, shape in zip(values, bench.output_shapes, strict=True):
+        if not isinstance(value, np.ndarray):
+            return Failure("raised", f"returned {type(value).__name__}, an array is due", implementation)
+        if value.shape != shape:
+            return Failure("raised", f"returned shape {value.shape}, {shape} is due", implementation)
+        if value.dtype != target.dtype:
+            return Failure("dtype_mismatch", f"returned {value.dtype}, {target.dtype} is due", implementation)
+    return Ran(tuple(values), seconds, implementation)
+
+
+def _message(error: Exception) -> str:
+    """The last non-empty line of a message, with its type: libraries put a dump of their state before it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[-1] if lines else ''}"[:ERROR_LENGTH]

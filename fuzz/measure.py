@@ -1,0 +1,297 @@
+"""Metrics of one output against the truth, or of two outputs against each other, with preallocated buffers.
+
+`Yardstick` prepares once a trial what all targets share (1/|v|, 1/(uE), 1/ulp); each target then costs one pass a
+figure. Elements where a side is not finite are taken out first and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from fuzz.oracle.bound import OutputTruth
+from fuzz.oracle.models import Model
+from fuzz.thresholds import FLAG, ORDER
+from results.columns import RUNGS
+from strategies.precision import DType, precision
+
+Array = NDArray[Any]
+_HUGE = 1e290
+"""Stands for infinity in reciprocals of zero, so that 0 * (1/0) is 0 and not NaN."""
+
+
+class Spot(Struct, frozen=True):
+    """Where a maximum lies and what was there."""
+
+    largest: float = 0.0
+    index: int = -1
+    value: float = 0.0
+    truth: float = 0.0
+    amplification: float = 0.0
+
+
+class Measurement(Struct, frozen=True, kw_only=True):
+    """Figures of one output. Units: errors in output units, rho and relative errors without unit."""
+
+    size: int
+    equal: bool
+    """Every element equals the rounded truth (NaN where the truth is NaN)."""
+    abs_max: float = 0.0
+    abs_rms: float = 0.0
+    abs_mean: float = 0.0
+    rel: Spot = Spot()
+    above: tuple[int, ...] = (0,) * len(RUNGS)
+    ulp_max: float = 0.0
+    ulp_index: int = -1
+    rho: Spot = Spot()
+    rho_ideal: float = 0.0
+    rho_tree: float = 0.0
+    rho_sequential: float = 0.0
+    rho_tree_max: float | None = None
+    rho_sequential_max: float | None = None
+    rho_mean: float = 0.0
+    flagged: int = 0
+    unbounded: int = 0
+    """Elements with an error but no finite bound."""
+    nan_count: int = 0
+    inf_count: int = 0
+    nonfinite_mismatch: int = 0
+    overflow_explained: int = 0
+    first_mismatch: int = -1
+
+
+class Yardstick:
+    """Truth of one output prepared for measuring; refreshed once a trial. All arrays are flat."""
+
+    def __init__(self, size: int, dtype: DType, wide: np.dtype[Any]) -> None:
+        self.size, self.dtype, self.precision = size, dtype, precision(dtype)
+        self.u = self.precision.unit_roundoff
+        self._wide = wide
+        self.value = self.bound = np.empty(0, wide)
+        self._over_value, self._over_bound, self._over_ulp, self._error, self._work, self._wide_output = (
+            np.empty(size, wide) for _ in range(6)
+        )
+        self._bits = np.empty(size, np.int64) if wide == np.float64 and dtype != "float64" else None
+        self._mask = np.empty(size, bool)
+        self._output: Array = np.empty(0)
+        self.rho: Array = np.empty(0, wide)
+        self.truth: OutputTruth | None = None
+        self._overflow: Callable[[], Array] = lambda: np.zeros(size, bool)
+
+    def refresh(self, truth: OutputTruth, overflow: Callable[[], Array]) -> None:
+        """Take over the truth of a new draw. `overflow` says, if asked, where the formula leaves the dtype's range."""
+        self.truth, self._overflow = truth, overflow
+        self.value = truth.value.reshape(-1)
+        self.bound = truth.excused(Model.SQRT).reshape(-1)
+        with np.errstate(all="ignore"):
+            np.abs(self.value, out=self._work)
+            np.divide(1.0, self._work, out=self._over_value)
+            np.multiply(self.bound, self.u, out=self._over_bound)
+            np.divide(1.0, self._over_bound, out=self._over_bound)
+            self._ulps()
+            self.zero_free = not self.size or bool(np.isfinite(self._over_value.max()))
+            if not self.zero_free:
+                np.minimum(self._over_value, _HUGE, out=self._over_value)
+            np.minimum(self._over_bound, _HUGE, out=self._over_bound)
+            self.regular = bool(np.isfinite(self._work.sum())) and (
+                not self.size or float(self._work.max()) <= self.precision.largest
+            )
+
+    def _ulps(self) -> None:
+        """1/ulp(v), ulp(v) = 2^(max(exponent(v), emin) - p + 1) in the target's dtype."""
+        p = self.precision
+        if self._bits is not None:
+            # the exponent field of float64 is the floor of log2: clear the rest, mirror it into 2^(p-1-e)
+            np.bitwise_and(self.value.view(np.int64), np.int64(0x7FF0000000000000), out=self._bits)
+            np.maximum(self._bits, np.int64((p.minimum_exponent + 1023) << 52), out=self._bits)
+            # (modulo 2^64: the minuend alone exceeds int64, the difference does not)
+            np.subtract(np.int64(((2046 + p.digits - 1) << 52) - 2**64), self._bits, out=self._bits)
+            np.copyto(self._over_ulp, self._bits.view(np.float64))
+        else:
+            _, exponent = np.frexp(self.value)
+            exponent = np.maximum(exponent - 1, p.minimum_exponent)
+            np.ldexp(np.ones(self.size, self._wide), np.clip(p.digits - 1 - exponent, None, 1023), out=self._over_ulp)
+
+    def measure(self, output: Array) -> Measurement:
+        """All figures of `output` against the truth."""
+        if not self.size:
+            return Measurement(size=0, equal=True)
+        self._output = output.reshape(-1)
+        with np.errstate(all="ignore"):
+            np.copyto(self._wide_output, self._output)
+            np.subtract(self._wide_output, self.value, out=self._error)
+            total = self._error.sum()
+            if self.regular and np.isfinite(total):
+                return self._figures(float(total), {})
+            return self._with_nonfinite()
+
+    def _with_nonfinite(self) -> Measurement:
+        """Compare what is NaN or infinite first, then measure the elements finite on both sides."""
+        y, p = self._wide_output, self.precision
+        # halfway between the largest number and the next binade rounds to infinity (IEEE 754, 4.3.1)
+        limit = p.largest * (1.0 + p.unit_roundoff)
+        v = np.where(np.abs(self.value) >= limit, np.copysign(np.inf, self.value), self.value)
+        nan_y, nan_v, inf_y, inf_v = np.isnan(y), np.isnan(v), np.isinf(y), np.isinf(v)
+        mismatch = (nan_y != nan_v) | (inf_y != inf_v) | (inf_y & inf_v & (np.sign(y) != np.sign(v)))
+        explained = mismatch & self._overflow().reshape(-1) if mismatch.any() else mismatch
+        mismatch &= ~explained
+        out = nan_y | nan_v | inf_y | inf_v
+        self._error[out] = 0.0
+        counts: dict[str, Any] = {
+            "nan_count": int(nan_y.sum()),
+            "inf_count": int(inf_y.sum()),
+            "nonfinite_mismatch": int(mismatch.sum()),
+            "overflow_explained": int(explained.sum()),
+            "first_mismatch": int(mismatch.argmax()) if mismatch.any() else -1,
+        }
+        return self._figures(float(self._error.sum()), counts)
+
+    def _figures(self, total: float, counts: dict[str, Any]) -> Measurement:
+        n, e, w = self.size, self._error, self._work
+        np.multiply(e, self._over_bound, out=w)
+        rho_mean = float(w.sum()) / n
+        rms = float(np.sqrt(np.dot(e, e) / n))
+        np.abs(w, out=w)
+        self.rho = w
+        worst = int(w.argmax())
+        largest = float(w[worst])
+        flagged = int(np.count_nonzero(w > FLAG)) if largest > FLAG else 0
+        unbounded = 0
+        if not np.isfinite(self.bound.sum()):
+            unbounded = int(np.count_nonzero(~np.isfinite(self.bound) & (e != 0)))
+        models = self._models(worst, largest)
+        np.abs(e, out=e)
+        abs_max = float(e.max())
+        ulp, ulp_index = self._largest(self._over_ulp)
+        rel, rel_index = self._largest(self._over_value)
+        if not self.zero_free:
+            off = (self.value == 0) & (e != 0)
+            if off.any():
+                self._scratch[off] = np.inf
+                rel, rel_index = np.inf, int(off.argmax())
+        above = _ladder(self._scratch, rel, self._mask)
+        return Measurement(
+            size=n,
+            equal=ulp <= 0.5 and not counts.get("nonfinite_mismatch"),
+            abs_max=abs_max,
+            abs_rms=rms,
+            abs_mean=total / n,
+            rel=self._spot(rel, rel_index),
+            above=above,
+            ulp_max=ulp,
+            ulp_index=ulp_index,
+            rho=self._spot(largest, worst),
+            rho_mean=rho_mean,
+            flagged=flagged,
+            unbounded=unbounded,
+            **models,
+            **counts,
+        )
+
+    def _largest(self, factor: Array) -> tuple[float, int]:
+        """Largest of error * factor, kept in scratch for the ladder."""
+        self._scratch = np.multiply(self._error, factor, out=self._wide_output)
+        index = int(self._scratch.argmax())
+        return float(self._scratch[index]), index
+
+    def _spot(self, largest: float, index: int) -> Spot:
+        v = float(self.value[index])
+        e = float(self.bound[index])
+        if v != 0:
+            amplification = e / abs(v)
+        else:
+            amplification = np.inf if e else 0.0
+        return Spot(largest, index, float(self._output[index]), v, amplification)
+
+    def _models(self, worst: int, largest: float) -> dict[str, Any]:
+        """rho at the worst element under the other accumulation models, and their maxima where they can matter."""
+        assert self.truth is not None
+        lengths = [n for n in self.truth.parts if n > 1]
+        if not lengths:
+            return {"rho_ideal": largest, "rho_tree": largest, "rho_sequential": largest}
+        figures: dict[str, Any] = {}
+        bound_here = float(self.bound[worst])
+        for model, name in ((Model.IDEAL, "rho_ideal"), (Model.TREE, "rho_tree"), (Model.SEQUENTIAL, "rho_sequential")):
+            here = sum(
+                float(part.reshape(-1)[worst]) * (model.h(n) if n else 1.0) for n, part in self.truth.parts.items()
+            )
+            figures[name] = largest * bound_here / here if here else 0.0
+        looser = max(Model.SQRT.h(n) / Model.TREE.h(n) for n in lengths)
+        if largest * looser > ORDER or largest > FLAG:
+            for model, name in ((Model.TREE, "rho_tree_max"), (Model.SEQUENTIAL, "rho_sequential_max")):
+                ratio = self.bound / self.truth.excused(model).reshape(-1)
+                figures[name] = float(np.nanmax(self.rho * ratio))
+        return figures
+
+
+class PairYardstick:
+    """Two outputs of one trial against each other: |a - b| / |b|, and rho against an allowance of one E each."""
+
+    def __init__(self, size: int, wide: np.dtype[Any]) -> None:
+        self.size = size
+        self._a, self._b, self._c = (np.empty(size, wide) for _ in range(3))
+        self._mask = np.empty(size, bool)
+
+    def compare(self, a: Array, b: Array, yardstick: Yardstick) -> Measurement:
+        """Figures of `a` against `b`; `yardstick` supplies the bound (of the coarser of the two dtypes)."""
+        if not self.size:
+            return Measurement(size=0, equal=True)
+        flat_a, flat_b = a.reshape(-1), b.reshape(-1)
+        with np.errstate(all="ignore"):
+            np.copyto(self._a, flat_a)
+            np.copyto(self._b, flat_b)
+            np.subtract(self._a, self._b, out=self._a)
+            counts: dict[str, Any] = {}
+            total = self._a.sum()
+            if not np.isfinite(total):
+                same = (flat_a == flat_b) | (np.isnan(flat_a) & np.isnan(flat_b))
+                both = np.isfinite(flat_a) & np.isfinite(flat_b)
+                counts = {
+                    "nonfinite_mismatch": int(np.count_nonzero(~both & ~same)),
+                    "nan_count": int(np.isnan(flat_a).sum()),
+                    "inf_count": int(np.isinf(flat_a).sum()),
+                    "first_mismatch": int((~both & ~same).argmax()),
+                }
+                self._a[~both] = 0.0
+                total = self._a.sum()
+            rms = float(np.sqrt(np.dot(self._a, self._a) / self.size))
+            np.abs(self._a, out=self._a)
+            abs_max = float(self._a.max())
+            np.multiply(self._a, yardstick._over_bound, out=self._c)
+            rho_index = int(self._c.argmax())
+            rho = float(self._c[rho_index]) / 2.0
+            np.abs(self._b, out=self._b)
+            np.divide(self._a, self._b, out=self._c)
+            if not np.isfinite(self._c.sum()):
+                self._c[self._a == 0] = 0.0
+            index = int(self._c.argmax())
+            rel = float(self._c[index])
+            above = _ladder(self._c, rel, self._mask)
+
+        def spot(largest: float, at: int) -> Spot:
+            against = float(flat_b[at])
+            e = float(yardstick.bound[at])
+            return Spot(largest, at, float(flat_a[at]), against, e / abs(against) if against else np.inf)
+
+        return Measurement(
+            size=self.size,
+            equal=abs_max == 0 and not counts.get("nonfinite_mismatch"),
+            abs_max=abs_max,
+            abs_rms=rms,
+            abs_mean=float(total) / self.size,
+            rel=spot(rel, index),
+            above=above,
+            rho=spot(rho, rho_index),
+            **counts,
+        )
+
+
+def _ladder(relative: Array, largest: float, mask: Array) -> tuple[int, ...]:
+    """Elements above 1e-1 .. 1e-12; rungs above the maximum are 0 without looking."""
+    return tuple(
+        int(np.count_nonzero(np.greater(relative, 10.0**-k, out=mask))) if largest > 10.0**-k else 0 for k in RUNGS
+    )

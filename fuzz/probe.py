@@ -1,0 +1,59 @@
+"""The short-reduction probe: is an error one of accumulation? Run the target where reductions have at most two terms."""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import structs
+
+from fuzz.backends.base import Array
+from fuzz.execution import CAMPAIGN, Failure, Run
+from fuzz.judge import Probe
+from fuzz.ladder import draw_normal
+from fuzz.oracle.trace import trace
+from fuzz.targets import Target
+from fuzz.thresholds import FLAG
+from fuzz.workbench import Bench, Rung
+from strategies.problem import Problem
+from strategies.sampling import draw
+
+SHORT = 2
+
+
+def shortened(bench: Bench) -> Problem | None:
+    """The same problem with reduced dims cut to two; None when no choice of one or all dims shortens the reductions."""
+    dims = dict(bench.problem.dims)
+    reducible = [name for name, size in dims.items() if size > SHORT]
+    for chosen in [[name] for name in reducible] + [reducible]:
+        short = dims | dict.fromkeys(chosen, SHORT)
+        program = trace(bench.operator.reference, bench.contract.shapes(short), dict(bench.problem.attributes))
+        if max(program.reduction_lengths(), default=0) <= SHORT:
+            return structs.replace(bench.problem, dims=tuple(sorted(short.items())))
+    return None
+
+
+def probe(bench: Bench, short: Bench, target: Target, output: int, seed: int, index: int, run: Run) -> Probe | Failure:
+    """Run `target` on the shortened problem `short`, on the same kind of data and on N(0,1)."""
+    rung = short.rung(target.dtype)
+    try:
+        draw(structs.replace(short.problem, home=target.dtype), short.contract, seed, index, rung.arena.arrays)
+    except ValueError as error:  # given arrays have one shape only
+        return Failure("unsupported", str(error))
+    same = _rho(short, rung, target, output, run)
+    draw_normal(short, rung, seed, index)
+    benign = _rho(short, rung, target, output, run)
+    if isinstance(same, Failure):
+        return same
+    if isinstance(benign, Failure):
+        return benign
+    share = float(np.mean(benign > FLAG)) if benign.size else 0.0
+    return Probe(float(same.max(initial=0.0)), float(benign.max(initial=0.0)), share)
+
+
+def _rho(short: Bench, rung: Rung, target: Target, output: int, run: Run) -> Array | Failure:
+    rung.refresh()
+    outcome = run(short, target, CAMPAIGN)
+    if isinstance(outcome, Failure):
+        return outcome
+    rung.yardsticks[output].measure(outcome.values[output])
+    result: Array = rung.yardsticks[output].rho.copy()
+    return result

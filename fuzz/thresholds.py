@@ -1,0 +1,42 @@
+"""Every threshold of a verdict, with its derivation. Nothing else in the engine holds such a number."""
+
+from __future__ import annotations
+
+from typing import Final
+
+ACCEPT: Final = 1.0
+"""rho up to which the bound itself excuses the error. 4,255 healthy float32 trials stayed below 0.97."""
+
+FLAG: Final = 2.0
+"""rho above which an element is flagged. Rounding errors of a sum have standard deviation 0.22 in units of
+u sqrt(n) sum|x|, so 2 is nine standard deviations; between 1 and 2 a trial is `borderline`."""
+
+ORDER: Final = 4.0
+"""rho under the pairwise model above which the order of accumulation is questioned: healthy pairwise sums stay
+below 2.1, a sequential sum of 65,536 positive terms reaches 8."""
+
+WRONG_SLOPE: Final = 0.5
+"""s = log2(rho64/rho32)/29 above which the error does not shrink with precision. Rounding and instability measure
+|s| <= 0.31, a wrong constant or formula 1.00."""
+
+LADDER_BITS: Final = 29
+"""Bits of precision between the rungs float32 (24) and float64 (53)."""
+
+REPRESENTABLE_SHARE: Final = 0.99
+"""Share of float64 outputs that are float32 numbers, or that ignore the extra low bits of the inputs, from which on
+the work was done in float32. Genuine float64 results measure 0.00."""
+
+DOWNCAST_RMS: Final = (1e-2, 2.0)
+"""Range of the rms error in units of u32 E that float32 arithmetic inside a float64 result shows (measured 0.05-0.6)."""
+
+COARSE_UNITS: Final = ((2.0**-11, "2^-11 (TF32 or float16)"), (2.0**-8, "2^-8 (bfloat16)"))
+"""Unit roundoffs of narrower formats that hardware mixes in."""
+
+LOW_PRECISION_SHARE: Final = 0.5
+"""Share of elements above FLAG, on benign data with reductions of at most two terms, from which a coarser unit is the
+cause: with one every element is affected, with cancellation only few."""
+
+
+def ill_conditioned_above(u: float) -> float:
+    """Relative error that calls for an explanation: sqrt(u), half of the digits are gone."""
+    return float(u**0.5)

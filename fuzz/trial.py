@@ -1,0 +1,295 @@
+"""One trial: draw, truth, run every target, measure, judge. The only place where oracle and backends meet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xxhash
+from msgspec import Struct, field
+
+from fuzz import rows
+from fuzz.adjudicate import measure
+from fuzz.backends.base import Array
+from fuzz.execution import CAMPAIGN, Breadcrumb, Failure, NoBreadcrumb, Outcome, Ran, execute
+from fuzz.judge import Evidence, Judgement, Ladder, Probe, judge, suspicious
+from fuzz.ladder import Climb, climb
+from fuzz.measure import Measurement
+from fuzz.oracle.arithmetic import DependencyArithmetic
+from fuzz.oracle.element import evaluate
+from fuzz.probe import probe, shortened
+from fuzz.targets import Target
+from fuzz.thresholds import FLAG, ill_conditioned_above
+from fuzz.workbench import Bench, Workbench, copy_inputs
+from results.columns import Row
+from results.verdicts import worst
+from strategies.problem import Problem
+from strategies.sampling import draw, stream
+
+SAMPLED_FIRST, SAMPLED_EVERY = 16, 64
+"""Elements are kept of the first 16 trials of a problem, of every 64th, and of each with an outlier or a flag."""
+LONGEST_SLICE = 256
+"""Reduction length up to which the leading inputs of a kept element are listed."""
+
+
+class Cell(Struct, frozen=True):
+    """A problem, the targets that run it, and pairs of targets (by position) compared with each other."""
+
+    problem: Problem
+    targets: tuple[Target, ...]
+    pairs: tuple[tuple[int, int], ...] = ()
+
+
+class Death(Struct, frozen=True):
+    """A target that ended an earlier worker on this trial: its row, without running it again."""
+
+    verdict: str
+    error: str
+
+
+class TrialRows(Struct):
+    """What one trial adds to the campaign."""
+
+    rows: list[Row] = field(default_factory=list)
+    elements: list[Row] = field(default_factory=list)
+
+
+class Session:
+    """What outlives a trial in one process: kernels and buffers, breadcrumb, environment."""
+
+    def __init__(self, environment: str, breadcrumb: Breadcrumb | None = None, forensic: bool = False) -> None:
+        self.environment = environment
+        self.breadcrumb: Breadcrumb = breadcrumb or NoBreadcrumb()
+        self.workbench = Workbench(forensic=forensic)
+
+
+def run_trial(
+    cell: Cell,
+    seed: int,
+    index: int,
+    session: Session,
+    *,
+    ladder: bool = False,
+    deaths: Mapping[int, Death] | None = None,
+) -> TrialRows:
+    """All rows of trial `index`.
+
+    `ladder` runs the other precision even if nothing looks suspicious (the first trial of a problem); `deaths` maps
+    target numbers to what killed an earlier worker there.
+    """
+    return _Trial(cell, seed, index, session, ladder, deaths or {}).run()
+
+
+class _Trial:
+    """State of one trial while it runs."""
+
+    def __init__(
+        self, cell: Cell, seed: int, index: int, session: Session, ladder: bool, deaths: Mapping[int, Death]
+    ) -> None:
+        self.cell, self.seed, self.index, self.session, self.deaths = cell, seed, index, session, deaths
+        self.ladder = ladder
+        self.problem = cell.problem
+        self.bench: Bench = session.workbench.bench(cell.problem)
+        self.result = TrialRows()
+        contract = self.bench.contract
+        self.context = rows.Context(
+            problem=self.problem,
+            seed=seed,
+            environment=session.environment,
+            elements=tuple(int(np.prod(shape, dtype=np.int64)) for shape in self.bench.output_shapes),
+            output_names=tuple(spec.name for spec in contract.outputs),
+            reduction_length=self.bench.reduction_length,
+        )
+        self._number = 0
+        self.measured: dict[tuple[int, int], Measurement] = {}
+        self.verdicts: dict[tuple[int, int], str] = {}
+
+    def run(self) -> TrialRows:
+        home = self.bench.rung(self.problem.home)
+        self.digest = draw(self.problem, self.bench.contract, self.seed, self.index, home.arena.arrays)
+        dtypes = sorted({target.dtype for target in self.cell.targets})
+        for dtype in dtypes:
+            rung = self.bench.rung(dtype)
+            if rung is not home:
+                copy_inputs(home.arena.arrays, rung.arena.arrays)
+            rung.refresh()
+        arenas = [self.bench.rung(dtype).arena for dtype in dtypes]
+        for arena in arenas:
+            arena.read_only(True)
+        try:
+            outcomes = [self._outcome(number) for number in range(len(self.cell.targets))]
+        finally:
+            for arena in arenas:
+                arena.read_only(False)
+        for number, outcome in enumerate(outcomes):
+            self._number = number
+            self._target_rows(number, outcome)
+        for first, second in self.cell.pairs:
+            self._pair_rows(first, second, outcomes[first], outcomes[second])
+        return self.result
+
+    def _outcome(self, number: int) -> Outcome:
+        if number in self.deaths:
+            target = self.cell.targets[number]
+            death = self.deaths[number]
+            return Failure(death.verdict, death.error, target.implementation(self.problem.operator))
+        self._number = number
+        return self._run(self.bench, self.cell.targets[number], CAMPAIGN)
+
+    def _run(self, bench: Bench, target: Target, purpose: str) -> Outcome:
+        crumb = self.session.breadcrumb
+
+        def mark(stage: str) -> None:
+            crumb.mark(self.index, self._number, stage, purpose)
+
+        return execute(bench, target, purpose, mark, crumb.clear)
+
+    def _target_rows(self, number: int, outcome: Outcome) -> None:
+        target = self.cell.targets[number]
+        for output in range(len(self.bench.output_shapes)):
+            row = self.context.row(self.index, output, target, "truth", outcome.implementation)
+            row["input_digest"] = self.digest
+            if isinstance(outcome, Failure):
+                row |= {"verdict": outcome.verdict, "detail": outcome.error, "error": outcome.error}
+                self.verdicts[number, output] = outcome.verdict
+            else:
+                row |= self._judged(number, target, output, outcome)
+            self.result.rows.append(row)
+
+    def _judged(self, number: int, target: Target, output: int, outcome: Ran) -> Row:
+        rung = self.bench.rung(target.dtype)
+        values = outcome.values[output]
+        measured = measure(self.bench, rung, output, values)
+        self.measured[number, output] = measured
+        asked = suspicious(measured)
+        ladder: Ladder | None = None
+        no_ladder, died = "", None
+        if asked or self.ladder:
+            rho = rung.yardsticks[output].rho.copy() if measured.size else np.empty(0)
+            values = values.copy()
+            answer = climb(Climb(self.bench, target, output, measured, rho, self.seed, self.index), self._run)
+            if isinstance(answer, Ladder):
+                ladder = answer
+            else:
+                no_ladder = answer.error
+                died = answer if answer.verdict not in ("unsupported", "raised", "dtype_mismatch") else None
+        judgement = self._judge(target, output, values, measured, ladder, no_ladder)
+        if died is not None:
+            judgement = Judgement(died.verdict, f"in the other precision: {died.error}")
+        self.verdicts[number, output] = judgement.verdict
+        self._keep_elements(number, target, output, values, measured)
+        digest = xxhash.xxh3_128_hexdigest(np.ascontiguousarray(values).data) if values.size else "empty"
+        return {
+            **rows.figures(measured),
+            **rows.truth_figures(measured, ladder, rung.bound.known_by),
+            **rows.verdict(judgement),
+            "output_digest": digest,
+            "seconds": outcome.seconds,
+        }
+
+    def _judge(
+        self, target: Target, output: int, values: Array, m: Measurement, ladder: Ladder | None, no_ladder: str
+    ) -> Judgement:
+        rung = self.bench.rung(target.dtype)
+        flush_rho, void, short = None, False, None
+        if m.rho.largest > FLAG:
+            flush_rho = rung.flush_rho(output, values)
+            assert rung.truth is not None
+            void = bool(rung.truth.void(output).reshape(-1)[m.rho.index])
+        reduces = self.bench.reduction_length > 1
+        if suspicious(m) and reduces and ladder is not None and not m.nonfinite_mismatch:
+            short = self._probe(target, output)
+        return judge(
+            Evidence(
+                measured=m,
+                u=rung.yardsticks[output].u,
+                ladder=ladder,
+                no_ladder=no_ladder,
+                flush_rho=flush_rho,
+                void=void,
+                reduces=reduces,
+                probe=short,
+            )
+        )
+
+    def _probe(self, target: Target, output: int) -> Probe | None:
+        problem = shortened(self.bench)
+        if problem is None:
+            return None
+        answer = probe(
+            self.bench, self.session.workbench.bench(problem), target, output, self.seed, self.index, self._run
+        )
+        return answer if isinstance(answer, Probe) else None
+
+    def _pair_rows(self, first: int, second: int, a: Outcome, b: Outcome) -> None:
+        one, other = self.cell.targets[first], self.cell.targets[second]
+        coarser = max((one.dtype, other.dtype), key=lambda dtype: self.bench.rung(dtype).yardsticks[0].u)
+        for output in range(len(self.bench.output_shapes)):
+            row = self.context.row(self.index, output, one, other.spelling(self.problem.home), a.implementation)
+            row["input_digest"] = self.digest
+            sides = [self.verdicts[first, output], self.verdicts[second, output]]
+            if isinstance(a, Failure) or isinstance(b, Failure):
+                row |= {"verdict": worst(sides), "detail": "one side has no output"}
+            else:
+                yardstick = self.bench.rung(coarser).yardsticks[output]
+                wide = np.result_type(*(self.bench.rung(t.dtype).bound.wide for t in (one, other)))
+                pair = self.bench.pair(output, wide)
+                measured = pair.compare(a.values[output], b.values[output], yardstick)
+                row |= rows.figures(measured) | rows.verdict(_pair_verdict(measured, sides, yardstick.u))
+            self.result.rows.append(row)
+
+    def _keep_elements(self, number: int, target: Target, output: int, values: Array, m: Measurement) -> None:
+        sampled = self.index < SAMPLED_FIRST or self.index % SAMPLED_EVERY == 0
+        if not (m.size and (sampled or m.flagged or m.above[0])):
+            return
+        yardstick = self.bench.rung(target.dtype).yardsticks[output]
+        random = stream(self.problem.draw_id, self.seed, self.index, "elements").integers(m.size, size=2)
+        chosen = [("worst", m.rho.index), ("relative", m.rel.index), *(("random", int(i)) for i in random)]
+        flat = values.reshape(-1)
+        for kind, position in chosen:
+            truth, bound = float(yardstick.value[position]), float(yardstick.bound[position])
+            self.result.elements.append(
+                {
+                    "problem_id": self.problem.id,
+                    "seed": self.seed,
+                    "index": self.index,
+                    "output": self.context.output_names[output],
+                    "target": target.spelling(self.problem.home),
+                    "variant": "",
+                    "against": "truth",
+                    "trial": rows.trial_name(self.problem.id, self.index),
+                    "operator": self.problem.operator,
+                    "dtype": target.dtype,
+                    "kind": kind,
+                    "element": position,
+                    "value": float(flat[position]),
+                    "truth": truth,
+                    "bound": bound,
+                    "amplification": bound / abs(truth) if truth else float("inf"),
+                    "rho": abs(float(flat[position]) - truth) / (yardstick.u * bound) if bound else 0.0,
+                    "inputs": self._leading_inputs(output, position, target),
+                }
+            )
+
+    def _leading_inputs(self, output: int, position: int, target: Target) -> str:
+        if self.bench.reduction_length > LONGEST_SLICE:
+            return "[]"
+        at: Any = tuple(int(i) for i in np.unravel_index(position, self.bench.output_shapes[output]))
+        arrays = self.bench.rung(target.dtype).inputs()
+        return rows.inputs_text(evaluate(self.bench.program, output, at, arrays, DependencyArithmetic()).inputs)
+
+
+def _pair_verdict(m: Measurement, sides: list[str], u: float) -> Judgement:
+    """Two roundings are allowed one bound each; beyond that the side that is worse against the truth is named."""
+    if m.equal:
+        return Judgement("exact", "bitwise equal")
+    if m.nonfinite_mismatch or m.rho.largest > FLAG:
+        return Judgement(worst(sides), f"differ by {m.rho.largest:.3g} times what two roundings allow")
+    if m.rho.largest > 1.0:
+        return Judgement("borderline", f"rho {m.rho.largest:.3g} of two roundings")
+    if m.rel.largest > ill_conditioned_above(u):
+        return Judgement(
+            "ill_conditioned", f"relative difference {m.rel.largest:.2g}, rho {m.rho.largest:.2g} of two roundings"
+        )
+    return Judgement("rounding", f"rho {m.rho.largest:.2g} of two roundings")

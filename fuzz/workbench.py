@@ -1,0 +1,159 @@
+"""Everything a worker keeps between trials: programs, buffers, kernels, yardsticks; a bounded cache of problem shapes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from fuzz.backends import backend
+from fuzz.backends.base import Array, Kernel, Request
+from fuzz.buffers import Arena, GuardedArray
+from fuzz.measure import PairYardstick, Yardstick
+from fuzz.operators import operator
+from fuzz.oracle.bound import Bound, Truth, bound
+from fuzz.oracle.program import Program
+from fuzz.oracle.trace import trace
+from fuzz.targets import Target
+from strategies.contract import Contract, Shape
+from strategies.precision import DType
+from strategies.problem import Problem
+
+CACHED_SHAPES = 32
+"""Problem shapes kept by a worker; at 0.5-4 MB a shape and target this stays far below 1 GB."""
+
+
+class Prepared:
+    """A kernel on its arena, with the outputs it may write into."""
+
+    def __init__(self, target: Target, bench: Bench, arena: Arena, forensic: bool) -> None:
+        self.target = target
+        self.implementation = target.implementation(bench.problem.operator)
+        self.guarded = [GuardedArray(shape, target.dtype, forensic) for shape in bench.output_shapes]
+        self.kernel: Kernel = backend(target.backend).prepare(
+            Request(
+                implementation=self.implementation,
+                attributes=dict(bench.problem.attributes),
+                device=target.device,
+                dtype=target.dtype,
+                options=target.all_options(),
+                inputs=arena.arrays,
+                outputs=tuple(guarded.array for guarded in self.guarded),
+            )
+        )
+
+    def call(self) -> tuple[Array, ...]:
+        """Run once; engine-owned outputs are poisoned first."""
+        if self.kernel.engine_owned:
+            for guarded in self.guarded:
+                guarded.poison()
+        return self.kernel()
+
+    def overrun(self) -> bool:
+        """Whether an engine-owned output was written past its end."""
+        return any([guarded.overrun() for guarded in self.guarded])
+
+
+class Rung:
+    """One arithmetic of a problem shape: input buffers, truth interpreter, yardsticks. `purpose` keeps the precision
+    ladder's inputs apart from the campaign's own."""
+
+    def __init__(self, bench: Bench, dtype: DType, forensic: bool) -> None:
+        self.dtype = dtype
+        self.arena = Arena(bench.input_shapes, dtype, forensic)
+        self._bench = bench
+        self._flush: Bound | None = None
+        self.bound: Bound = bound(bench.program, dtype)
+        self.yardsticks = tuple(
+            Yardstick(int(np.prod(shape, dtype=np.int64)), dtype, self.bound.wide) for shape in bench.output_shapes
+        )
+        self.truth: Truth | None = None
+
+    def inputs(self) -> list[Array]:
+        return list(self.arena.arrays.values())
+
+    def refresh(self) -> Truth:
+        """Compute the truth of the inputs now in the arena and prepare the yardsticks."""
+        truth = self.bound(self.inputs())
+        for number, yardstick in enumerate(self.yardsticks):
+            yardstick.refresh(truth.outputs[number], _overflow(truth, number))
+        self.truth = truth
+        return truth
+
+    def flush_rho(self, output: int, values: Array) -> float:
+        """Largest rho of `values` with an allowance for subnormals treated as zero."""
+        if self._flush is None:
+            self._flush = bound(self._bench.program, self.dtype, flush=True)
+        truth = self._flush(self.inputs())
+        yardstick = Yardstick(values.size, self.dtype, self._flush.wide)
+        yardstick.refresh(truth.outputs[output], _overflow(truth, output))
+        return yardstick.measure(values).rho.largest
+
+
+class Bench:
+    """One problem shape (operator, attributes, dims): program, rungs, kernels."""
+
+    def __init__(self, problem: Problem, forensic: bool = False) -> None:
+        self.problem = problem
+        self.operator = operator(problem.operator)
+        self.contract: Contract = self.operator.contract
+        self.input_shapes: dict[str, Shape] = self.contract.shapes(dict(problem.dims))
+        self.program: Program = trace(self.operator.reference, self.input_shapes, dict(problem.attributes))
+        self.output_shapes = self.program.output_shapes()
+        self.reduction_length = max(self.program.reduction_lengths(), default=0)
+        self.forensic = forensic
+        self._rungs: dict[tuple[DType, str], Rung] = {}
+        self._prepared: dict[tuple[Target, str], Prepared] = {}
+        self._pairs: dict[int, PairYardstick] = {}
+
+    def rung(self, dtype: DType, purpose: str = "campaign") -> Rung:
+        key = (dtype, purpose)
+        if key not in self._rungs:
+            self._rungs[key] = Rung(self, dtype, self.forensic)
+        return self._rungs[key]
+
+    def prepared(self, target: Target, purpose: str = "campaign") -> Prepared:
+        """The kernel of `target` on the arena of its dtype; compiles on first use. Raises what the backend raises."""
+        key = (target, purpose)
+        if key not in self._prepared:
+            self._prepared[key] = Prepared(target, self, self.rung(target.dtype, purpose).arena, self.forensic)
+        return self._prepared[key]
+
+    def has_kernel(self, target: Target, purpose: str = "campaign") -> bool:
+        return (target, purpose) in self._prepared
+
+    def pair(self, output: int, wide: np.dtype[Any]) -> PairYardstick:
+        if output not in self._pairs:
+            self._pairs[output] = PairYardstick(int(np.prod(self.output_shapes[output], dtype=np.int64)), wide)
+        return self._pairs[output]
+
+
+class Workbench:
+    """Benches by problem shape, least recently used first out."""
+
+    def __init__(self, capacity: int = CACHED_SHAPES, forensic: bool = False) -> None:
+        self._benches: OrderedDict[tuple[Any, ...], Bench] = OrderedDict()
+        self._capacity, self._forensic = capacity, forensic
+
+    def bench(self, problem: Problem) -> Bench:
+        key = (problem.operator, problem.attributes, problem.dims)
+        if key in self._benches:
+            self._benches.move_to_end(key)
+        else:
+            self._benches[key] = Bench(problem, self._forensic)
+            while len(self._benches) > self._capacity:
+                self._benches.popitem(last=False)
+        return self._benches[key]
+
+
+def copy_inputs(source: Mapping[str, Array], destination: Mapping[str, Array]) -> None:
+    """Cast every input into the arena of another dtype."""
+    with np.errstate(all="ignore"):
+        for name, values in source.items():
+            np.copyto(destination[name], values, casting="same_kind")
+
+
+def _overflow(truth: Truth, output: int) -> Callable[[], Array]:
+    return lambda: truth.overflow(output)
