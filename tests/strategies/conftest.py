@@ -25,6 +25,10 @@ IMAGE = ("N", "C", "H", "W")
 
 @pytest.fixture(scope="session")
 def batch_norm() -> Contract:
+    return batch_norm_contract()
+
+
+def batch_norm_contract() -> Contract:
     return Contract(
         operator="batch_norm",
         doc="(x - mean) / sqrt(var + eps) * gamma + beta, per channel",

@@ -1,0 +1,110 @@
+"""Bytes and ids that must never change: stored campaigns name their inputs by them.
+
+A failure means that a stream, a recipe or an id was redefined. If that is meant, give the rule a new name
+(`strategies.sampling.STREAM`, `strategies.iid.STREAM`) and tell the users; if NumPy or Hypothesis did it, pin them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xxhash
+
+import strategies
+from strategies import draw, explored, extra_low_bits, independent, parse_recipe, problems, stream
+from strategies.recipes import RECIPES
+
+RECIPE_BYTES = {
+    "normal(0,1)": ("a52386bfdb460c74", "7122d7318f5a6081"),
+    "normal(-3,0.5)": ("079f57cebd0b3be9", "f3a9c18a30223e4b"),
+    "offset(1e4)": ("e29354c99a526312", "5d0522a7ade86a40"),
+    "uniform(-1,1)": ("3cfb292e3aa7d712", "b6622f5ff8d646ea"),
+    "loguniform(1e-3,1e3)": ("cf65b91183c3bb9f", "c765213f6e276469"),
+    "constant(0.1)": ("780ef6d1a68c8a3f", "b36e5eb8e753db8f"),
+    "integers(-8,8)": ("54dfa66a461d3d0a", "b36cbe1ececb8ae4"),
+    "integers(-16777216,16777216)": ("c4d698f62fcdd8e6", "bc382bbc5fc68c12"),
+    "ramp(-4,4)": ("726cbb5cadd34c1b", "c95beaf1bbc5f6bb"),
+    "subnormal()": ("e5dbd7e260c6ce30", "3f100640afeed861"),
+    "abs(normal(1,1))": ("04c98480d421d4d1", "51cfcca5e7ceaf56"),
+    "signed(loguniform(1e-3,1e3))": ("68eefaaa293f73e1", "7df3af93ec16dea2"),
+    "sparse(normal(0,1),0.9)": ("ab2048bd0b9fa8b0", "cdd111226bc25a08"),
+    "special(normal(0,1),0.1)": ("b6ef3a42fc2d39ae", "7694996d3a43b379"),
+}
+"""xxh3-64 of a 7 x 143 array drawn from stream("golden", 20, 26, 0), at float32 and float64."""
+
+
+def recipe_bytes(text: str) -> tuple[str, ...]:
+    digests = []
+    for home in ("float32", "float64"):
+        out = np.empty((7, 143), home)
+        parse_recipe(text, ("x",)).draw(stream("golden", 20, 26, 0), [out])
+        digests.append(xxhash.xxh3_64(out.data).hexdigest())
+    return tuple(digests)
+
+
+@pytest.mark.parametrize("text", RECIPE_BYTES)
+def test_recipe_bytes(text: str) -> None:
+    assert recipe_bytes(text) == RECIPE_BYTES[text]
+
+
+def test_every_kind_of_recipe_has_golden_bytes() -> None:
+    assert {text.partition("(")[0] for text in RECIPE_BYTES} | {"given"} == set(RECIPES)
+
+
+def test_stream_words() -> None:
+    assert stream("golden", 1, 2, 3).bit_generator.random_raw(2).tolist() == [
+        16618892581585535125,
+        10540393967106907475,
+    ]
+
+
+def test_problem_ids_and_inputs(batch_norm, s0, empty_arrays) -> None:
+    assert s0.id == "d6bdc18b5ea55df9"
+    assert s0.draw_id == "8149265b41717ef9"
+    assert draw(s0, batch_norm, 0, 0, empty_arrays(batch_norm, s0)) == "a181ae87943196e61f3a367d2cc4795b"
+
+
+def test_extra_low_bits_bytes(s0) -> None:
+    fine = extra_low_bits(np.ones(1000), s0.draw_id, 0, 0, "x")
+    assert xxhash.xxh3_64(fine.data).hexdigest() == "e552375413f27032"
+
+
+def test_independent_problems(batch_norm) -> None:
+    ids = [problem.id for problem in independent(problems(batch_norm), 1, 0, 3)]
+    assert ids == ["2c345face26d0eb5", "6dc37853053624ae", "344ddfaf177b16f7"]
+
+
+def everything(contract: strategies.Contract) -> list[object]:
+    """What must not depend on the process. Explored problems may change with Hypothesis, so they are no golden ones."""
+    source = problems(contract)
+    return [
+        [list(recipe_bytes(text)) for text in RECIPE_BYTES],
+        [problem.id for problem in independent(source, 5, 3, 20)],
+        [problem.id for problem in explored(source, 5, 3, 60)],
+    ]
+
+
+PROGRAM = """
+import json, sys
+sys.path[:0] = sys.argv[1:]
+import constants_of_a_user, conftest, test_golden_inputs
+print(json.dumps(test_golden_inputs.everything(conftest.batch_norm_contract())))
+"""
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "12345"])
+def test_another_process_draws_the_same(batch_norm, tmp_path: Path, hash_seed: str) -> None:
+    """Whatever the hash seed, and whatever constants Hypothesis finds in the modules imported there."""
+    (tmp_path / "constants_of_a_user.py").write_text("SIZES = [5, 6, 11, 12, 13]\nBIG = 31\n")
+    places = [str(tmp_path), str(Path(__file__).parent), str(Path(strategies.__file__).parents[1])]
+    command = [sys.executable, "-c", PROGRAM, *places]
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False)
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout) == everything(batch_norm)
