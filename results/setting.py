@@ -94,7 +94,7 @@ def undecided(results: Results) -> list[Missing]:
 
 
 def describe_environment(record: Mapping[str, Any]) -> str:
-    """An environment record on one line: its values, versions and libraries in the order written, without flag lists."""
+    """An environment record on one line: its values, versions and libraries in the order written; no flag lists."""
     parts: list[str] = []
     for key, value in record.items():
         if isinstance(value, Mapping):

@@ -1,0 +1,96 @@
+"""Intervals and comparisons: known values, SciPy's own answers, simulated coverage and size."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from results.statistics import compare_with_published, one_sided_upper, rate_interval
+
+
+def test_known_interval() -> None:
+    interval = rate_interval(38, 5000)
+    assert interval.rate == 0.0076
+    assert interval.low == pytest.approx(0.00538, abs=5e-6)
+    assert interval.high == pytest.approx(0.01042, abs=5e-6)
+
+
+def test_zero_failures() -> None:
+    assert one_sided_upper(0, 5000) == pytest.approx(1 - 0.05 ** (1 / 5000))
+    assert one_sided_upper(0, 5000) == pytest.approx(5.99e-4, abs=5e-7)
+    assert rate_interval(0, 5000).low == 0
+    assert rate_interval(0, 5000).high == pytest.approx(7.38e-4, abs=5e-7)
+
+
+@pytest.mark.parametrize("k", [0, 1, 7, 299, 300])
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+def test_the_interval_is_scipys_exact_one(k: int, confidence: float) -> None:
+    ours = rate_interval(k, 300, confidence)
+    theirs = stats.binomtest(k, 300).proportion_ci(confidence, "exact")
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    upper = stats.binomtest(k, 300, alternative="less").proportion_ci(confidence, "exact").high
+    assert one_sided_upper(k, 300, confidence) == pytest.approx(upper, abs=1e-12)
+
+
+def test_coverage_of_the_exact_interval() -> None:
+    p, n = 0.01, 300
+    counts = np.random.default_rng(1).binomial(n, p, size=2000)
+    intervals = [rate_interval(int(k), n) for k in counts]
+    assert np.mean([i.low <= p <= i.high for i in intervals]) >= 0.945
+    assert np.mean([p <= one_sided_upper(int(k), n) for k in counts]) >= 0.945
+
+
+def test_size_of_the_comparison_with_a_published_rate() -> None:
+    n, p = 5000, 0.0076
+    counts = np.random.default_rng(2).binomial(n, p, size=(4000, 2))
+    rejected = np.mean([compare_with_published(int(a), n, int(b), n).differs for a, b in counts])
+    assert 0.04 <= rejected <= 0.06
+
+
+def test_power_of_the_comparison_for_a_doubled_rate() -> None:
+    n, p = 5000, 0.0076
+    rng = np.random.default_rng(3)
+    pairs = zip(rng.binomial(n, 2 * p, 500), rng.binomial(n, p, 500), strict=True)
+    assert np.mean([compare_with_published(int(a), n, int(b), n).differs for a, b in pairs]) > 0.9
+
+
+@pytest.mark.parametrize("counts", [(32, 5000, 38, 5000), (90, 15000, 38, 5000), (400, 900, 10, 40)])
+def test_chi_square_without_correction_is_scipys(counts: tuple[int, int, int, int]) -> None:
+    k1, n1, k2, n2 = counts
+    found = compare_with_published(*counts)
+    table = [[k1, n1 - k1], [k2, n2 - k2]]
+    assert found.test == "chi-square without correction"
+    assert found.p == pytest.approx(stats.chi2_contingency(table, correction=False).pvalue, rel=1e-9)
+    risk = stats.contingency.relative_risk(k1, n1, k2, n2)
+    interval = risk.confidence_interval(0.95)
+    assert (found.ratio, found.ratio_low, found.ratio_high) == pytest.approx(
+        (risk.relative_risk, interval.low, interval.high), rel=1e-9
+    )
+
+
+def test_small_counts_use_the_poisson_test() -> None:
+    found = compare_with_published(1, 200, 38, 5000)
+    assert found.test == "E-test for two Poisson means"
+    assert found.p == pytest.approx(stats.poisson_means_test(1, 200, 38, 5000).pvalue)
+    assert compare_with_published(0, 10, 0, 10).p == 1
+    assert compare_with_published(0, 10, 0, 10).ratio is None
+    none = compare_with_published(0, 500, 38, 5000)
+    assert (none.ratio, none.ratio_low) == (0, None)
+
+
+def test_the_sentence_names_the_test() -> None:
+    same = compare_with_published(90, 15000, 38, 5000)
+    assert same.sentence == "the same rate as far as 5000 trials can tell (chi-square without correction, p = 0.22)"
+    other = compare_with_published(100, 5000, 38, 5000)
+    assert other.sentence.startswith("not the same rate: 2.6 times as often, 95 % interval 1.8 to 3.8 (chi-square")
+    assert "not the same rate" in compare_with_published(0, 5000, 38, 5000).sentence
+
+
+@pytest.mark.parametrize(("k", "n"), [(-1, 5), (6, 5), (0, 0)])
+def test_impossible_counts_are_refused(k: int, n: int) -> None:
+    for ask in (rate_interval, one_sided_upper):
+        with pytest.raises(ValueError, match="needs 0 <= events <= trials"):
+            ask(k, n)
+    with pytest.raises(ValueError, match="give a number between 0 and 1"):
+        rate_interval(1, 5, 95)
