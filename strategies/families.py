@@ -67,7 +67,8 @@ def _uniform(spec: Spec, p: Precision) -> Iterable[str]:
 def _magnitudes(spec: Spec, p: Precision) -> Iterable[str]:
     for low, high in ((1e-3, 1e3), (1e-9, 1e9), (p.smallest_normal, p.largest)):
         yield f"signed(loguniform({_number(low)},{_number(high)}))"
-    yield f"signed(loguniform(1e-9,{_number(min(1.0, _inward(spec, p)[1]))}))"
+    if (high := min(1.0, _inward(spec, p)[1])) > 1e-9:
+        yield f"signed(loguniform(1e-9,{_number(high)}))"
 
 
 def _offset(spec: Spec, p: Precision) -> Iterable[str]:

@@ -55,8 +55,9 @@ class NotIndependent(ValueError):
 def independent(strategy: SearchStrategy[Value], seed: int, chunk: int, size: int) -> list[Value]:
     """Values number chunk*size, ..., chunk*size + size - 1 of one stream of independent draws of `strategy`.
 
-    A pure function of its arguments, in every process. Integers are uniform on their range, sampled_from on its
-    elements, floats on their interval. The simplest value, with which Hypothesis opens every run, is not among them.
+    A pure function of its arguments, in every process. Integers are uniform on their range (without Hypothesis' liking
+    for the ends of wide ones), sampled_from on its elements, floats on their interval. The simplest value, with which
+    Hypothesis opens every run, is not among them.
     Raises NotIndependent for unbounded choices, text, bytes, and strategies that give up a draw (assume, or a filter
     that fails three times): the numbers of all later values would shift.
     """
@@ -103,9 +104,11 @@ def explored(strategy: SearchStrategy[Value], seed: int, chunk: int, size: int) 
         bytes=providers.SortedSet(),
         strings=providers.SortedSet(),
     )
-    provider = type("Explorer", (providers.HypothesisProvider,), {"_local_constants": none})
     values: list[Value] = []
-    with _registered(providers, "hypothesis", provider), _fresh_constants(providers):
+    with (
+        _replaced(providers.HypothesisProvider, "_local_constants", none),
+        _replaced(providers, "CONSTANTS_CACHE", type(providers.CONSTANTS_CACHE)(CONSTANTS_CACHED)),
+    ):
         _run(strategy, values.append, "hypothesis", size, f"{seed}|{chunk}")
     return values
 
@@ -175,13 +178,7 @@ class _Source:
         self.refusal = f"{what} cannot be drawn independently: use {instead}"
         return NotIndependent(self.refusal)
 
-    def integer(self, low: int | None, high: int | None, weights: dict[int, float] | None) -> int:
-        if weights:
-            position = self.random.random()
-            for value, weight in weights.items():
-                position -= weight
-                if position < 0:
-                    return value
+    def integer(self, low: int | None, high: int | None) -> int:
         if low is None or high is None:
             raise self.refuse("an unbounded integer", "integers(low, high)")
         return self.random.randint(low, high)
@@ -213,7 +210,7 @@ def _provider(providers: Any, source: _Source) -> type[Any]:
             weights: dict[int, float] | None = None,
             shrink_towards: int = 0,
         ) -> int:
-            return source.integer(min_value, max_value, weights)
+            return source.integer(min_value, max_value)  # weights favour the ends of wide ranges: not here
 
         def draw_float(
             self,
@@ -236,27 +233,26 @@ def _provider(providers: Any, source: _Source) -> type[Any]:
 
 @contextlib.contextmanager
 def _registered(providers: Any, name: str, provider: type[Any]) -> Iterator[None]:
-    """Register `provider` as `name`, and put things back afterwards: a user's own tests never see it."""
-    before = dict(providers.AVAILABLE_PROVIDERS)
+    """Register `provider` under a name of its own, and remove it afterwards: a user's own tests never see it."""
     providers.AVAILABLE_PROVIDERS[name] = provider
     try:
         yield
     finally:
-        if name in before:
-            providers.AVAILABLE_PROVIDERS[name] = before[name]
-        else:
-            del providers.AVAILABLE_PROVIDERS[name]
+        del providers.AVAILABLE_PROVIDERS[name]
 
 
 @contextlib.contextmanager
-def _fresh_constants(providers: Any) -> Iterator[None]:
-    """An empty cache of constants meanwhile: the shared one holds what other tests found, and must not get ours."""
-    before = providers.CONSTANTS_CACHE
-    providers.CONSTANTS_CACHE = type(before)(CONSTANTS_CACHED)
+def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """`owner.name` is `value` meanwhile. The engine draws through HypothesisProvider itself: a subclass is not enough.
+
+    The process-wide cache of constants goes with them: it holds what other tests found, and must not get ours.
+    """
+    before = vars(owner)[name]
+    setattr(owner, name, value)
     try:
         yield
     finally:
-        providers.CONSTANTS_CACHE = before
+        setattr(owner, name, before)
 
 
 _REMEDY = ": install a version that ulpfuzz was verified with (see constraints.txt)"
