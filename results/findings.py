@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from results.tallies import TRIAL_KEY
+
 if TYPE_CHECKING:
     from results.reading import Results
 
@@ -47,23 +49,26 @@ def composed_findings(results: Results) -> list[FindingGroup]:
 
 def _groups(results: Results, whose: str) -> list[FindingGroup]:
     rows = results.records(f"""
-        WITH runs AS (
-            SELECT operator, target, count(DISTINCT (problem_id, seed, "index")) AS of_trials
-            FROM measurements GROUP BY operator, target
-        ), found AS (
+        WITH found AS (
             SELECT m.*, v.severity, coalesce(m.rho_max, -1) AS size
             FROM measurements AS m JOIN verdicts AS v ON m.verdict = v.name
             WHERE v.finding AND {whose}
         )
-        SELECT operator, coalesce(output, '') AS output, target, verdict, any_value(severity) AS severity,
+        SELECT operator, coalesce(output, '') AS output, target, verdict,
                coalesce(any_value(provenance), '') AS provenance,
                coalesce(string_agg(DISTINCT variant, ', ' ORDER BY variant) FILTER (variant <> ''), '') AS variants,
-               count(DISTINCT (problem_id, seed, "index")) AS trials, any_value(of_trials) AS of_trials,
-               max(rho_max) AS worst_rho, max(rel_max) AS worst_relative,
+               count(DISTINCT ({TRIAL_KEY})) AS trials, max(rho_max) AS worst_rho, max(rel_max) AS worst_relative,
                coalesce(arg_max(trial, size), '') AS trial,
                coalesce(arg_max(coalesce(detail, error, ''), size), '') AS detail
-        FROM found JOIN runs USING (operator, target)
-        GROUP BY operator, output, target, verdict
-        ORDER BY severity DESC, worst_rho DESC NULLS LAST, operator, output, target
+        FROM found GROUP BY operator, output, target, verdict
+        ORDER BY any_value(severity) DESC, worst_rho DESC NULLS LAST, operator, output, target
     """)
-    return [FindingGroup(**{key: value for key, value in row.items() if key != "severity"}) for row in rows]
+    runs = _trials_run(results) if rows else {}
+    return [FindingGroup(**row, of_trials=runs[row["operator"], row["target"]]) for row in rows]
+
+
+def _trials_run(results: Results) -> dict[tuple[str, str], int]:
+    rows = results.records(f"""
+        SELECT operator, target, count(DISTINCT ({TRIAL_KEY})) AS n FROM measurements GROUP BY operator, target
+    """)
+    return {(row["operator"], row["target"]): row["n"] for row in rows}

@@ -20,18 +20,22 @@ def headline(groups: Sequence[FindingGroup], blame: Blame, targets: int, undecid
     if measured == 0:
         return "Nothing was measured: no target gave an output for these problems."
     caveat = f" {_trials(undecided)} could not be decided." if undecided else ""
+    if blame.composed_trials:
+        return (
+            f"No library is to blame: what exceeds rounding, in {_trials(blame.composed_trials)}, are formulations that "
+            f"ulpfuzz composed from primitives.{_remaining(blame)}{caveat}"
+        )
     if blame.outliers == 0:
         return (
             f"No implementation is to blame: in {_trials(blame.trials)} nothing exceeds what rounding explains, "
             f"and no relative error exceeds 1e-1.{caveat}"
         )
     if blame.undecided:
-        explained = blame.outliers - blame.undecided
         return (
-            f"No implementation is to blame for what could be decided: {explained:,} of {blame.outliers:,} outliers "
-            f"above 1e-1 are ill-conditioned inputs.{caveat}"
+            f"No implementation is to blame for what could be decided: {blame.explained:,} of {blame.outliers:,} outliers "
+            f"above 1e-1 {_cause(blame)}.{caveat}"
         )
-    return f"No implementation is to blame: {_outliers(blame.outliers)} above 1e-1 {_cause(blame.outliers)}.{caveat}"
+    return f"No implementation is to blame: {_outliers(blame.outliers)} above 1e-1 {_cause(blame)}.{caveat}"
 
 
 def _accusation(groups: Sequence[FindingGroup], targets: int) -> str:
@@ -72,19 +76,20 @@ def _where(operators: Mapping[str, int], runs: Mapping[str, int]) -> str:
 
 
 def _remaining(blame: Blame) -> str:
-    rest = blame.outliers - blame.blamed - blame.undecided
+    rest = blame.explained
     if rest <= 0:
         return ""
-    other = "other " if blame.blamed else ""
-    return f" The {other}{rest:,} {'outlier' if rest == 1 else 'outliers'} above 1e-1 {_cause(rest)}."
+    other = "other " if rest < blame.outliers else ""
+    return f" The {other}{rest:,} {'outlier' if rest == 1 else 'outliers'} above 1e-1 {_cause(blame)}."
 
 
 def _outliers(count: int) -> str:
     return "the one outlier" if count == 1 else f"all {count:,} outliers"
 
 
-def _cause(count: int) -> str:
-    return "is an ill-conditioned input" if count == 1 else "are ill-conditioned inputs"
+def _cause(blame: Blame) -> str:
+    text = "is an ill-conditioned input" if blame.explained == 1 else "are ill-conditioned inputs"
+    return f"{text} or, in {_trials(blame.ordered)}, the order of summation" if blame.ordered else text
 
 
 def _trials(count: int) -> str:

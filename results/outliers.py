@@ -21,8 +21,19 @@ class Blame(Struct, frozen=True):
     """Trials in which a target is that far from the truth, or from another target."""
     blamed: int
     """Outliers in which some row is a finding."""
+    composed: int
+    """Other outliers in which a formulation that ulpfuzz composed has a finding's verdict."""
     undecided: int
-    """Outliers without a finding in which the oracle could not decide."""
+    """Other outliers in which the oracle could not decide."""
+    ordered: int
+    """Other outliers with a verdict of `accumulation_order`."""
+    composed_trials: int
+    """Trials, outliers or not, in which composed formulations alone have a finding's verdict."""
+
+    @property
+    def explained(self) -> int:
+        """Outliers that rounding and conditioning explain."""
+        return self.outliers - self.blamed - self.composed - self.undecided
 
 
 class Causes(Struct, frozen=True):
@@ -49,10 +60,15 @@ def blame(results: Results) -> Blame:
     (row,) = results.records(f"""
         SELECT count(*) AS trials, count(*) FILTER (outlier) AS outliers,
                count(*) FILTER (outlier AND blamed) AS blamed,
-               count(*) FILTER (outlier AND NOT blamed AND undecided) AS undecided
+               count(*) FILTER (outlier AND NOT blamed AND composed) AS composed,
+               count(*) FILTER (outlier AND NOT blamed AND NOT composed AND undecided) AS undecided,
+               count(*) FILTER (outlier AND NOT blamed AND NOT composed AND NOT undecided AND ordered) AS ordered,
+               count(*) FILTER (NOT blamed AND composed) AS composed_trials
         FROM (SELECT {TRIAL_KEY}, coalesce(bool_or(above_1e01 > 0), false) AS outlier,
                      coalesce(bool_or(finding AND coalesce(provenance, '') <> 'composed'), false) AS blamed,
-                     coalesce(bool_or(verdict = 'indeterminate'), false) AS undecided
+                     coalesce(bool_or(finding AND provenance = 'composed'), false) AS composed,
+                     coalesce(bool_or(verdict = 'indeterminate'), false) AS undecided,
+                     coalesce(bool_or(verdict = 'accumulation_order'), false) AS ordered
               FROM measurements LEFT JOIN verdicts ON verdict = name WHERE {PLAIN} GROUP BY ALL)
     """)
     return Blame(**row)

@@ -41,6 +41,7 @@ class Results:
         self.directories = tuple(directories)
         self.manifests: tuple[dict[str, Any], ...] = tuple(read_manifest(path) for path in self.directories)
         self._stores = [Store(path) for path in self.directories]
+        self._answers: dict[str, pa.Table] = {}
         for store in self._stores:
             if not store.done():
                 raise ResultsError(
@@ -93,8 +94,10 @@ class Results:
             raise QueryError("the query returns no rows: write a SELECT") from error
 
     def records(self, query: str) -> list[dict[str, Any]]:
-        """The rows of `sql(query)` as dictionaries; for aggregates."""
-        rows: list[dict[str, Any]] = self.sql(query).to_pylist()
+        """The rows of `sql(query)` as dictionaries; for aggregates. A query asked again is not run again."""
+        if query not in self._answers:
+            self._answers[query] = self.sql(query)
+        rows: list[dict[str, Any]] = self._answers[query].to_pylist()
         return rows
 
     @functools.cached_property

@@ -124,9 +124,17 @@ def test_composed_formulations_are_not_blamed(campaign: Callable[..., Path]) -> 
     rows[1].update(faulty("wrong", provenance="composed"))
     directory = campaign(rows)
     page = text(directory)
-    assert page.startswith("No implementation is to blame")
+    assert page.startswith("No library is to blame: what exceeds rounding, in 1 trial, are formulations that ulpfuzz")
+    assert "ill-conditioned" not in page
     assert "Composed from primitives by ulpfuzz: not blamed on the library" in page
     assert findings(results.open(directory)) == []
+
+
+def test_the_order_of_summation_is_named(campaign: Callable[..., Path]) -> None:
+    rows = [make_row(i, NUMPY, above_1e01=1, rel_max=0.3, verdict="ill_conditioned") for i in range(5)]
+    rows[2]["verdict"] = "accumulation_order"
+    page = text(campaign(rows), 200)
+    assert "all 5 outliers above 1e-1 are ill-conditioned inputs or, in 1 trial, the order of summation." in page
 
 
 def test_failures_have_no_figures_and_are_findings(campaign: Callable[..., Path]) -> None:
