@@ -22,8 +22,8 @@ def headline(groups: Sequence[FindingGroup], blame: Blame, targets: int, undecid
     caveat = f" {_trials(undecided)} could not be decided." if undecided else ""
     if blame.composed_trials:
         return (
-            f"No library is to blame: what exceeds rounding, in {_trials(blame.composed_trials)}, are formulations that "
-            f"ulpfuzz composed from primitives.{_remaining(blame)}{caveat}"
+            f"No library is to blame: what exceeds rounding, in {_trials(blame.composed_trials)}, are formulations "
+            f"that ulpfuzz composed from primitives.{_remaining(blame)}{caveat}"
         )
     if blame.outliers == 0:
         return (
@@ -32,8 +32,8 @@ def headline(groups: Sequence[FindingGroup], blame: Blame, targets: int, undecid
         )
     if blame.undecided:
         return (
-            f"No implementation is to blame for what could be decided: {blame.explained:,} of {blame.outliers:,} outliers "
-            f"above 1e-1 {_cause(blame)}.{caveat}"
+            f"No implementation is to blame for what could be decided: {blame.explained:,} of {blame.outliers:,} "
+            f"outliers above 1e-1 {_cause(blame)}.{caveat}"
         )
     return f"No implementation is to blame: {_outliers(blame.outliers)} above 1e-1 {_cause(blame)}.{caveat}"
 
