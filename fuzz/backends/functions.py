@@ -9,7 +9,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fuzz.backends.base import Array, Backend, Implementation, Kernel, Provenance, Request, SimpleKernel, as_tuple
+from fuzz.backends.base import (
+    Array,
+    Backend,
+    Implementation,
+    Kernel,
+    Provenance,
+    Request,
+    SimpleKernel,
+    Unsupported,
+    as_tuple,
+)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -48,6 +58,8 @@ class FunctionBackend(Backend):
         return register
 
     def prepare(self, request: Request) -> Kernel:
+        if request.device != self.default_device:
+            raise Unsupported(f"{self.name} has no device {request.device}: it has {self.default_device}")
         implementation, outputs = request.implementation, request.outputs
         bound = partial(implementation.function, *request.inputs.values(), **request.attributes)
         if "out" in inspect.signature(implementation.function).parameters:

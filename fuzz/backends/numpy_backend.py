@@ -67,8 +67,9 @@ def softmax(x: Array, *, axis: int, out: Array) -> None:
     source="d / sqrt(mean(d*d) + eps) * gamma + beta with d = x - mean(x)",
 )
 def layer_norm(x: Array, gamma: Array, beta: Array, *, eps: float, out: Array) -> None:
-    np.subtract(x, np.mean(x, axis=-1, keepdims=True), out=out)
-    variance = np.mean(out * out, axis=-1, keepdims=True)
+    count = x.dtype.type(x.shape[-1])  # not numpy.mean: it prints a warning where there is nothing to average
+    np.subtract(x, np.sum(x, axis=-1, keepdims=True) / count, out=out)
+    variance = np.sum(out * out, axis=-1, keepdims=True) / count
     np.divide(out, np.sqrt(variance + x.dtype.type(eps)), out=out)
     np.multiply(out, gamma, out=out)
     np.add(out, beta, out=out)

@@ -92,6 +92,7 @@ def bind(
     implementation: Implementation | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     output: tuple[int, ...] | None = None,
+    device: str = "",
     **options: str,
 ) -> Bound:
     """A kernel on filled buffers; `options` differ from the declared defaults."""
@@ -102,5 +103,5 @@ def bind(
     outputs = (aligned(case.output if output is None else output, dtype),)
     chosen = implementation or found.implementations[case.operator][0]
     every = {spec.name: spec.default for spec in found.options} | options
-    request = Request(chosen, case.attributes, found.default_device, dtype, every, inputs, outputs)
+    request = Request(chosen, case.attributes, device or found.default_device, dtype, every, inputs, outputs)
     return Bound(found.prepare(request), inputs, outputs)

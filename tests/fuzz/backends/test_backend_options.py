@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from backend_cases import CASES, bind
 
-from fuzz.backends import BACKENDS
+from fuzz.backends import BACKENDS, jax_backend
 from fuzz.backends.base import Unsupported
 from fuzz.environment import cpu
 
@@ -26,18 +26,9 @@ def test_every_option_value_runs(library: str) -> None:
             np.testing.assert_allclose(bound.kernel()[0], bound.value(MATMUL), rtol=0.05, atol=0.05)  # bfloat16
 
 
-def test_an_unknown_device_is_unsupported() -> None:
-    for name in ("torch", "jax", "tvm"):
-        if BACKENDS[name].missing() is None:
-            backend = BACKENDS[name]
-            bound = bind(name, MATMUL, "float32")
-            options = {spec.name: spec.default for spec in backend.options}
-            from fuzz.backends.base import Request
-
-            implementation = backend.implementations["matmul"][0]
-            request = Request(implementation, {}, "cuda:99", "float32", options, bound.inputs, bound.outputs)
-            with pytest.raises(Unsupported, match="cuda:99"):
-                backend.prepare(request)
+def test_an_unknown_device_is_unsupported(library: str) -> None:
+    with pytest.raises(Unsupported, match="cuda:99"):
+        bind(library, MATMUL, "float32", device="cuda:99")
 
 
 def test_versions_are_those_installed(library: str) -> None:
@@ -63,6 +54,15 @@ def test_jax_kernels_of_both_precisions_live_side_by_side() -> None:
         result = bound.kernel()[0]
         assert result.dtype == bound.inputs["x"].dtype
         np.testing.assert_allclose(result, bound.value(case), atol=20 * np.finfo(result.dtype).eps)
+
+
+def test_eager_jax_kernels_outlive_the_emptying_of_jaxs_caches() -> None:
+    pytest.importorskip("jax")
+    first = bind("jax", CASES["exp"], "float32", mode="eager")
+    before = first.kernel()[0].copy()
+    for _ in range(jax_backend.EAGER_KERNELS_KEPT):
+        bind("jax", CASES["exp"], "float32", mode="eager")
+    assert first.kernel()[0].tobytes() == before.tobytes()
 
 
 def test_jax_shares_the_engines_memory() -> None:
