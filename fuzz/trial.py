@@ -20,10 +20,9 @@ from fuzz.oracle.arithmetic import DependencyArithmetic
 from fuzz.oracle.element import evaluate
 from fuzz.probe import probe, shortened
 from fuzz.targets import Target
-from fuzz.thresholds import FLAG, ill_conditioned_above
+from fuzz.thresholds import ACCEPT, FLAG, ill_conditioned_above
 from fuzz.workbench import Bench, Workbench, copy_inputs
 from results.columns import Row
-from results.verdicts import worst
 from strategies.problem import Problem
 from strategies.sampling import draw, stream
 
@@ -102,8 +101,6 @@ class _Trial:
             reduction_length=self.bench.reduction_length,
         )
         self._number = 0
-        self.measured: dict[tuple[int, int], Measurement] = {}
-        self.verdicts: dict[tuple[int, int], str] = {}
 
     def run(self) -> TrialRows:
         home = self.bench.rung(self.problem.home)
@@ -152,7 +149,6 @@ class _Trial:
             row["input_digest"] = self.digest
             if isinstance(outcome, Failure):
                 row |= {"verdict": outcome.verdict, "detail": outcome.error, "error": outcome.error}
-                self.verdicts[number, output] = outcome.verdict
             else:
                 row |= self._judged(number, target, output, outcome)
             self.result.rows.append(row)
@@ -161,7 +157,6 @@ class _Trial:
         rung = self.bench.rung(target.dtype)
         values = outcome.values[output]
         measured = measure(self.bench, rung, output, values)
-        self.measured[number, output] = measured
         asked = suspicious(measured)
         ladder: Ladder | None = None
         no_ladder, died = "", None
@@ -177,7 +172,6 @@ class _Trial:
         judgement = self._judge(target, output, values, measured, ladder, no_ladder)
         if died is not None:
             judgement = Judgement(died.verdict, f"in the other precision: {died.error}")
-        self.verdicts[number, output] = judgement.verdict
         self._keep_elements(number, target, output, values, measured)
         digest = xxhash.xxh3_128_hexdigest(np.ascontiguousarray(values).data) if values.size else "empty"
         return {
@@ -228,15 +222,14 @@ class _Trial:
         for output in range(len(self.bench.output_shapes)):
             row = self.context.row(self.index, output, one, other.spelling(self.problem.home), a.implementation)
             row["input_digest"] = self.digest
-            sides = [self.verdicts[first, output], self.verdicts[second, output]]
             if isinstance(a, Failure) or isinstance(b, Failure):
-                row |= {"verdict": worst(sides), "detail": "one side has no output"}
+                row["detail"] = "one side has no output"
             else:
                 yardstick = self.bench.rung(coarser).yardsticks[output]
                 wide = np.result_type(*(self.bench.rung(t.dtype).bound.wide for t in (one, other)))
                 pair = self.bench.pair(output, wide)
                 measured = pair.compare(a.values[output], b.values[output], yardstick)
-                row |= rows.figures(measured) | rows.verdict(_pair_verdict(measured, sides, yardstick.u))
+                row |= rows.figures(measured) | _pair_verdict(measured, yardstick.u)
             self.result.rows.append(row)
 
     def _keep_elements(self, number: int, target: Target, output: int, values: Array, m: Measurement) -> None:
@@ -280,16 +273,15 @@ class _Trial:
         return rows.inputs_text(evaluate(self.bench.program, output, at, arrays, DependencyArithmetic()).inputs)
 
 
-def _pair_verdict(m: Measurement, sides: list[str], u: float) -> Judgement:
-    """Two roundings are allowed one bound each; beyond that the side that is worse against the truth is named."""
+def _pair_verdict(m: Measurement, u: float) -> Row:
+    """Two roundings are allowed one bound each. Beyond that the pair has no verdict: the truth rows say whose error it is."""
     if m.equal:
-        return Judgement("exact", "bitwise equal")
+        return {"verdict": "exact", "detail": "bitwise equal"}
     if m.nonfinite_mismatch or m.rho.largest > FLAG:
-        return Judgement(worst(sides), f"differ by {m.rho.largest:.3g} times what two roundings allow")
-    if m.rho.largest > 1.0:
-        return Judgement("borderline", f"rho {m.rho.largest:.3g} of two roundings")
-    if m.rel.largest > ill_conditioned_above(u):
-        return Judgement(
-            "ill_conditioned", f"relative difference {m.rel.largest:.2g}, rho {m.rho.largest:.2g} of two roundings"
-        )
-    return Judgement("rounding", f"rho {m.rho.largest:.2g} of two roundings")
+        return {
+            "detail": f"differ by {m.rho.largest:.3g} times what two roundings allow: see either side against the truth"
+        }
+    if m.rho.largest > ACCEPT:
+        return {"verdict": "borderline", "detail": f"rho {m.rho.largest:.3g} of two roundings"}
+    detail = f"relative difference {m.rel.largest:.2g}, rho {m.rho.largest:.2g} of two roundings"
+    return {"verdict": "ill_conditioned" if m.rel.largest > ill_conditioned_above(u) else "rounding", "detail": detail}

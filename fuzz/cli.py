@@ -1,0 +1,167 @@
+"""The command line. Imports typer only: everything heavy is loaded by the command that needs it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="ulpfuzz",
+    help="Two implementations of a tensor operator disagree: bug or rounding? How often, on what inputs, how badly, why?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+INTERRUPTED = 130
+
+Extensions = Annotated[
+    list[Path], typer.Option("--extension", metavar="FILE", help="Python file that registers backends or operators.")
+]
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="Campaign directory.")]
+Workers = Annotated[int, typer.Option("--workers", min=1, max=64, help="Worker processes.")]
+CallTimeout = Annotated[float, typer.Option("--call-timeout", min=0.1, help="Seconds a kernel may run.")]
+CompileTimeout = Annotated[float, typer.Option("--compile-timeout", min=0.1, help="Seconds a compilation may take.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show a traceback instead of one line.")]
+
+
+@app.command()
+def run(
+    what: Annotated[
+        list[str], typer.Argument(metavar="OPERATOR...|FILE.toml", help="Operators, or one campaign file.")
+    ],
+    dims: Annotated[list[str], typer.Option("--dims", metavar="N=2,C=32", help="Sizes of the operator's dims.")] = [],  # noqa: B006
+    inputs: Annotated[
+        list[str], typer.Option("--input", metavar="x=RECIPE", help="Input distribution; repeatable.")
+    ] = [],  # noqa: B006
+    attributes: Annotated[list[str], typer.Option("--attr", metavar="eps=1e-5", help="Attribute; repeatable.")] = [],  # noqa: B006
+    dtypes: Annotated[list[str], typer.Option("--dtype", help="float32 (default) or float64; repeatable.")] = [],  # noqa: B006
+    targets: Annotated[str | None, typer.Option(help="Targets, e.g. torch,tvm:llvm[mcpu=host]. Default: all.")] = None,
+    pairs: Annotated[list[str], typer.Option("--pair", metavar="A/B", help="Also compare target A with B.")] = [],  # noqa: B006
+    plan: Annotated[str | None, typer.Option(help="fixed: your problems; survey: drawn independently.")] = None,
+    trials: Annotated[int | None, typer.Option(help="Trials per problem; problems of a survey. Default 1000.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Campaign seed. Default 0.")] = None,
+    published: Annotated[str | None, typer.Option(metavar="K/N", help="Compare the rate above 1e-1 with K/N.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Campaign directory to create.")] = None,
+    extensions: Extensions = [],  # noqa: B006
+    workers: Workers = 1,
+    call_timeout: CallTimeout = 60.0,
+    compile_timeout: CompileTimeout = 300.0,
+    shard_trials: Annotated[int | None, typer.Option(min=1, help="Trials a shard (default: measured).")] = None,
+    debug: Debug = False,
+) -> int:
+    """Run trials on every target, judge each against the truth, and report."""
+    from fuzz import commands
+
+    return commands.run(
+        what=what,
+        dims=dims,
+        inputs=inputs,
+        attributes=attributes,
+        dtypes=dtypes,
+        targets=targets,
+        pairs=pairs,
+        plan=plan,
+        trials=trials,
+        seed=seed,
+        published=published,
+        out=out,
+        extensions=extensions,
+        settings=commands.settings(workers, call_timeout, compile_timeout, shard_trials),
+    )
+
+
+@app.command()
+def resume(
+    directory: Directory,
+    workers: Workers = 1,
+    call_timeout: CallTimeout = 60.0,
+    compile_timeout: CompileTimeout = 300.0,
+    debug: Debug = False,
+) -> int:
+    """Finish a campaign that was interrupted; what is on disk is kept."""
+    from fuzz import commands
+
+    return commands.resume(directory, commands.settings(workers, call_timeout, compile_timeout, None))
+
+
+@app.command()
+def report(directory: Directory, debug: Debug = False) -> int:
+    """Print what a campaign found."""
+    from fuzz import commands
+
+    return commands.report(directory)
+
+
+@app.command()
+def repro(
+    directory: Directory,
+    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="Trial name from the report, e.g. 1a2b3c4d-17.")],
+    debug: Debug = False,
+) -> int:
+    """Compute one trial again in a fresh process and show the worst element of every target."""
+    from fuzz import repro as module
+
+    return module.run(directory, trial)
+
+
+@app.command("list")
+def list_(
+    what: Annotated[str, typer.Argument(metavar="operators|backends|targets|recipes")],
+    extensions: Extensions = [],  # noqa: B006
+    debug: Debug = False,
+) -> int:
+    """List what can be named on the command line."""
+    from fuzz import listing
+
+    return listing.show(what, extensions)
+
+
+@app.command()
+def doctor(extensions: Extensions = [], debug: Debug = False) -> int:  # noqa: B006
+    """Say what works on this machine, what is missing, and how to get it."""
+    from fuzz import commands
+
+    return commands.doctor(extensions)
+
+
+def main() -> None:
+    """Entry point: user errors become one line, Ctrl-C exit code 130."""
+    try:
+        sys.exit(_main(sys.argv[1:]))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def _main(arguments: list[str]) -> int:
+    command = typer.main.get_command(app)
+    try:
+        return int(command.main(arguments, prog_name="ulpfuzz", standalone_mode=False) or 0)
+    except typer.Exit as exit_:
+        return exit_.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        print("ulpfuzz: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except typer.TyperException as error:
+        return _say(getattr(error, "format_message", error.__str__)(), 2)
+    except Exception as error:
+        from fuzz.errors import UserError
+        from results.errors import ResultsError
+
+        if "--debug" in arguments or not isinstance(error, UserError | ResultsError):
+            raise
+        return _say(str(error), error.exit_code)
+
+
+def _say(message: str, code: int) -> int:
+    print(f"ulpfuzz: {message}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    main()

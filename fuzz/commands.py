@@ -1,0 +1,182 @@
+"""What the commands do: read the request, run the campaign, print the report, choose the exit code."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import structs
+from rich.console import Console
+
+from fuzz.campaign import Campaign, Settings
+from fuzz.directory import default_directory
+from fuzz.errors import UserError
+from fuzz.extensions import load_entry_points, load_extension
+from fuzz.progress import display
+from fuzz.spec import CampaignSpec, ProblemSpec, Published, read_toml, resolve
+from fuzz.supervisor import Limits
+from fuzz.targets import split_targets
+from results.errors import StoreError
+from strategies.contract import Scalar
+from strategies.expressions import RecipeError, split_input
+
+FOUND = 1
+PIPED_WIDTH = 110
+
+
+def settings(workers: int, call: float, compile_: float, shard_trials: int | None) -> Settings:
+    return Settings(workers, Limits(call, compile_), shard_trials)
+
+
+def run(
+    *,
+    what: Sequence[str],
+    dims: Sequence[str],
+    inputs: Sequence[str],
+    attributes: Sequence[str],
+    dtypes: Sequence[str],
+    targets: str | None,
+    pairs: Sequence[str],
+    plan: str | None,
+    trials: int | None,
+    seed: int | None,
+    published: str | None,
+    out: Path | None,
+    extensions: Sequence[Path],
+    settings: Settings,
+) -> int:
+    """Create a campaign, run it, report. The exit code is 1 when a finding remains."""
+    spec, base, files = _request(what, dims, inputs, attributes)
+    changes = {
+        "dtypes": tuple(dtypes),
+        "targets": tuple(split_targets(targets)) if targets is not None else (),
+        "pairs": tuple(_pair(text) for text in pairs),
+        "plan": plan,
+        "trials": trials,
+        "seed": seed,
+    }
+    spec = structs.replace(spec, **{key: value for key, value in changes.items() if value not in (None, ())})
+    if published is not None:
+        pair = spec.pairs[0] if len(spec.pairs) == 1 else None
+        spec = structs.replace(spec, published=Published(published, pair))
+    load_entry_points()
+    sources = [*files, *extensions]
+    for source in sources:
+        load_extension(source)
+    resolved = resolve(spec, base)
+    for line in resolved.skipped:
+        print(f"skipped: {line}", file=sys.stderr)
+    path = out or default_directory(_name(what))
+    campaign = Campaign.create(resolved, path, sources, settings)
+    return _finish(campaign, settings)
+
+
+def resume(directory: Path, settings: Settings) -> int:
+    """Run what is missing, then report."""
+    load_entry_points()
+    try:
+        campaign = Campaign.open(directory)
+    except StoreError as error:
+        raise UserError(str(error)) from None
+    return _finish(campaign, settings)
+
+
+def report(directory: Path) -> int:
+    """Print the report of a campaign, finished or not."""
+    from results.findings import findings
+    from results.reading import open as open_results
+    from results.report import report as print_report
+
+    try:
+        results = open_results(directory)
+    except StoreError as error:
+        raise UserError(str(error)) from None
+    print_report(results, console())
+    return FOUND if findings(results) else 0
+
+
+def doctor(extensions: Sequence[Path]) -> int:
+    """Print the diagnosis of this machine; 0 when at least one backend works."""
+    from fuzz.doctor import diagnose, exit_code, print_doctor
+
+    findings = diagnose(extensions)
+    print_doctor(console(), findings)
+    return exit_code(findings)
+
+
+def console() -> Console:
+    """A console for results: the terminal's width, or a fixed one when piped."""
+    return Console() if sys.stdout.isatty() else Console(width=PIPED_WIDTH, soft_wrap=False)
+
+
+def _finish(campaign: Campaign, settings: Settings) -> int:
+    path = campaign.directory.path
+    print(f"campaign: {path}", file=sys.stderr)
+    try:
+        deaths = campaign.run(settings, display(campaign.manifest["targets"]))
+    except KeyboardInterrupt:
+        print(f"interrupted: `ulpfuzz resume {path}` goes on where it stopped", file=sys.stderr)
+        raise
+    if deaths:
+        print(f"{deaths} worker processes ended and were replaced", file=sys.stderr)
+    return report(path)
+
+
+def _request(
+    what: Sequence[str], dims: Sequence[str], inputs: Sequence[str], attributes: Sequence[str]
+) -> tuple[CampaignSpec, Path, tuple[Path, ...]]:
+    files = [name for name in what if name.endswith(".toml")]
+    if files:
+        if len(what) > 1:
+            raise UserError("name either one TOML file or operators, not both")
+        if dims or inputs or attributes:
+            raise UserError("--dims, --input and --attr belong to operators: write them into the TOML file")
+        spec, extensions = read_toml(Path(files[0]))
+        return spec, Path(files[0]).parent, extensions
+    sizes = dict(_size(item) for text in dims for item in text.split(","))
+    recipes = dict(_input(text) for text in inputs)
+    values = dict(_attribute(item) for text in attributes for item in text.split(","))
+    problems = tuple(ProblemSpec(name, sizes, values, recipes) for name in what)
+    return CampaignSpec(problems=problems), Path(), ()
+
+
+def _size(text: str) -> tuple[str, int]:
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or not re.fullmatch(r"-?\d+", value):
+        raise UserError(f"cannot read dim {text!r}: write NAME=SIZE, e.g. --dims N=2,C=32")
+    return name, int(value)
+
+
+def _input(text: str) -> tuple[str, str]:
+    try:
+        return split_input(text)
+    except RecipeError as error:
+        raise UserError(str(error)) from None
+
+
+def _attribute(text: str) -> tuple[str, Scalar]:
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or not value:
+        raise UserError(f"cannot read attribute {text!r}: write NAME=VALUE, e.g. --attr eps=1e-5")
+    if value in ("true", "false"):
+        return name, value == "true"
+    for kind in (int, float):
+        try:
+            return name, kind(value)
+        except ValueError:
+            continue
+    return name, value
+
+
+def _pair(text: str) -> tuple[str, str]:
+    first, slash, second = (part.strip() for part in text.partition("/"))
+    if not slash or not first or not second:
+        raise UserError(f"cannot read pair {text!r}: write A/B, e.g. --pair torch/tvm")
+    return first, second
+
+
+def _name(what: Sequence[str]) -> str:
+    stem = Path(what[0]).stem if what[0].endswith(".toml") else "+".join(what[:2]) + ("+more" if len(what) > 2 else "")
+    return re.sub(r"[^\w+-]", "_", stem)

@@ -1,0 +1,56 @@
+"""Shards: pure pieces of a plan. What a shard computes depends on nothing but the shard and the campaign seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from fuzz.trial import Cell
+
+
+class Piece(Struct, frozen=True):
+    """Trials start..stop-1 of one cell. `first` is the index at which the precision ladder runs unasked."""
+
+    cell: Cell
+    start: int
+    stop: int
+    first: int = 0
+
+
+class Shard(Struct, frozen=True):
+    """Consecutive pieces that are computed, sent and stored together. Positions count trials within the shard."""
+
+    number: int
+    pieces: tuple[Piece, ...]
+
+    @property
+    def trials(self) -> int:
+        return sum(piece.stop - piece.start for piece in self.pieces)
+
+    def at(self, position: int) -> tuple[Piece, int]:
+        """The piece and index of the trial at `position`."""
+        for piece in self.pieces:
+            size = piece.stop - piece.start
+            if position < size:
+                return piece, piece.start + position
+            position -= size
+        raise IndexError(position)
+
+    def positions(self, start: int) -> Iterator[tuple[int, Piece, int]]:
+        """(position, piece, index) of every trial from `start` on."""
+        position = 0
+        for piece in self.pieces:
+            for index in range(piece.start, piece.stop):
+                if position >= start:
+                    yield position, piece, index
+                position += 1
+
+
+def fixed_shards(cells: tuple[Cell, ...], trials: int, shard_trials: int) -> list[Shard]:
+    """`trials` draws of every cell, cut into shards of at most `shard_trials`."""
+    ranges = [(cell, start) for cell in cells for start in range(0, trials, shard_trials)]
+    return [
+        Shard(number, (Piece(cell, start, min(start + shard_trials, trials)),))
+        for number, (cell, start) in enumerate(ranges)
+    ]

@@ -1,0 +1,145 @@
+"""Progress of a campaign: a live line with rates and outlier counts on a terminal, plain lines when piped."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from fuzz.thresholds import FLAG
+from results.columns import COLUMNS
+
+_AT = {column.name: position for position, column in enumerate(COLUMNS)}
+_TARGET, _AGAINST, _RHO = _AT["target"], _AT["against"], _AT["rho_max"]
+_TENTH, _HUNDREDTH = _AT["above_1e01"], _AT["above_1e02"]
+PLAIN_SECONDS = 5.0
+
+
+class Tally:
+    """Live counts per target against the truth: outliers above 1e-1 and 1e-2, flagged trials."""
+
+    def __init__(self, targets: Sequence[str]) -> None:
+        self.counts = {target: [0, 0, 0] for target in targets}
+
+    def add(self, rows: Sequence[Sequence[Any]]) -> None:
+        for row in rows:
+            if row[_AGAINST] != "truth":
+                continue
+            count = self.counts.setdefault(row[_TARGET], [0, 0, 0])
+            count[0] += bool(row[_TENTH])
+            count[1] += bool(row[_HUNDREDTH])
+            count[2] += (row[_RHO] or 0.0) > FLAG
+
+
+class _Speed:
+    """Trials a second and time left, over the part of the campaign this process ran."""
+
+    def __init__(self) -> None:
+        self.total = self.done = self.at_start = 0
+        self.since = time.monotonic()
+
+    def start(self, total: int, done: int) -> None:
+        self.total, self.done, self.at_start, self.since = total, done, done, time.monotonic()
+
+    def text(self) -> str:
+        elapsed = time.monotonic() - self.since
+        here = self.done - self.at_start
+        if not here or elapsed <= 0:
+            return "starting workers"
+        rate = here / elapsed
+        left = (self.total - self.done) / rate
+        return (
+            f"{rate:,.0f} trials/s, {_duration(left)} left"
+            if rate >= 10
+            else f"{rate:.2g} trials/s, {_duration(left)} left"
+        )
+
+
+class PlainProgress:
+    """A line every few seconds on stderr."""
+
+    def __init__(self, targets: Sequence[str]) -> None:
+        self._tally, self._speed = Tally(targets), _Speed()
+        self._printed = 0.0
+
+    def start(self, total: int, done: int) -> None:
+        self._speed.start(total, done)
+        self._printed = time.monotonic()
+
+    def advance(self, trials: int, rows: Sequence[Sequence[Any]]) -> None:
+        self._speed.done += trials
+        self._tally.add(rows)
+        if time.monotonic() - self._printed >= PLAIN_SECONDS:
+            self._print()
+
+    def note(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    def stop(self) -> None:
+        self._print()
+
+    def _print(self) -> None:
+        self._printed = time.monotonic()
+        counts = "; ".join(
+            f"{target} {tenth}>1e-1 {hundredth}>1e-2 {flagged} flagged"
+            for target, (tenth, hundredth, flagged) in self._tally.counts.items()
+        )
+        self.note(f"{self._speed.done}/{self._speed.total} trials, {self._speed.text()}; {counts}")
+
+
+class LiveProgress:
+    """A bar and a small table that stay at the bottom of the terminal."""
+
+    def __init__(self, targets: Sequence[str]) -> None:
+        self._tally, self._speed = Tally(targets), _Speed()
+        self._bar = Progress(
+            TextColumn("{task.completed}/{task.total} trials"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.description}"),
+            TimeElapsedColumn(),
+        )
+        self._task = self._bar.add_task("starting workers", total=None)
+        self._live = Live(
+            console=Console(stderr=True), refresh_per_second=4, transient=True, get_renderable=self._render
+        )
+
+    def start(self, total: int, done: int) -> None:
+        self._speed.start(total, done)
+        self._bar.update(self._task, total=total, completed=done)
+        self._live.start()
+
+    def advance(self, trials: int, rows: Sequence[Sequence[Any]]) -> None:
+        self._speed.done += trials
+        self._tally.add(rows)
+
+    def note(self, text: str) -> None:
+        self._live.console.print(text)
+
+    def stop(self) -> None:
+        self._live.stop()
+
+    def _render(self) -> Group:
+        self._bar.update(self._task, completed=self._speed.done, description=self._speed.text())
+        table = Table(box=None, pad_edge=False)
+        for heading in ("target", "> 1e-1", "> 1e-2", "rho > 2"):
+            table.add_column(heading, justify="left" if heading == "target" else "right")
+        for target, counts in self._tally.counts.items():
+            table.add_row(target, *map(str, counts))
+        return Group(table, self._bar)
+
+
+def display(targets: Sequence[str]) -> PlainProgress | LiveProgress:
+    """The display that suits stderr."""
+    return LiveProgress(targets) if sys.stderr.isatty() else PlainProgress(targets)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

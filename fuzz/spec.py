@@ -1,0 +1,222 @@
+"""What a user asks for, from the command line or a TOML file, checked and turned into cells."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from fuzz.errors import UserError, unknown
+from fuzz.operators import operator
+from fuzz.targets import Target, default_targets, parse_target, require_installed
+from fuzz.trial import Cell
+from strategies.contract import Contract, ContractError, Scalar
+from strategies.expressions import RecipeError, parse_recipe
+from strategies.given import STORE, Given
+from strategies.precision import PRECISIONS, narrowest
+from strategies.problem import Problem, make_problem
+from strategies.recipes import ParameterError, Recipe
+
+PLANS = ("fixed", "survey")
+
+
+class ProblemSpec(Struct, frozen=True):
+    """One operator with sizes and inputs as typed by the user."""
+
+    operator: str
+    dims: dict[str, int] = {}
+    attributes: dict[str, Scalar] = {}
+    inputs: dict[str, str] = {}
+
+
+class Published(Struct, frozen=True):
+    """A rate somebody reported, and the event it counts: |a - b|/|b| above 1e-k for a pair, else against the truth."""
+
+    rate: str
+    pair: tuple[str, str] | None = None
+    above: int = 1
+
+
+class CampaignSpec(Struct, frozen=True):
+    """Everything a campaign is, as the user wrote it."""
+
+    problems: tuple[ProblemSpec, ...]
+    plan: str = "fixed"
+    trials: int = 1000
+    seed: int = 0
+    dtypes: tuple[str, ...] = ("float32",)
+    targets: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    title: str | None = None
+    published: Published | None = None
+
+
+_TOP = {"title", "plan", "trials", "seed", "dtype", "targets", "pairs", "published", "problem", "extensions"}
+_PROBLEM = {"operator", "dims", "attributes", "inputs"}
+_PUBLISHED = {"rate", "pair", "above"}
+
+
+def read_toml(path: Path) -> tuple[CampaignSpec, tuple[Path, ...]]:
+    """The campaign of a TOML file and its extension files (relative to it). UserError names file and key."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(
+            f"no file {str(path)!r}: name an operator (see `ulpfuzz list operators`) or a TOML file"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {str(path)!r}: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path} is not valid TOML: {error}") from None
+    _known_keys(data, _TOP, f"key in {path}")
+    problems = data.get("problem", [])
+    if not isinstance(problems, list) or not problems:
+        raise UserError(f'{path} has no [[problem]] table: add one with operator = "..."')
+    for problem in problems:
+        _known_keys(problem, _PROBLEM, f"key of [[problem]] in {path}")
+    if "published" in data:
+        _known_keys(data["published"], _PUBLISHED, f"key of published in {path}")
+    extensions = tuple(path.parent / name for name in data.pop("extensions", []))
+    renamed = {"problems": data.pop("problem"), "dtypes": _as_list(data.pop("dtype", ["float32"])), **data}
+    try:
+        return msgspec.convert(renamed, CampaignSpec), extensions
+    except msgspec.ValidationError as error:
+        raise UserError(f"{path}: {error}") from None
+
+
+def _known_keys(table: Mapping[str, Any], known: set[str], what: str) -> None:
+    if not isinstance(table, Mapping):
+        raise UserError(f"{what.split(' ', 2)[-1]}: a table is due, got {table!r}")
+    for key in table:
+        if key not in known:
+            raise unknown(what, key, known)
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+class Resolved(Struct, frozen=True):
+    """A spec with every name looked up: cells for a fixed plan, operators and targets for a survey."""
+
+    spec: CampaignSpec
+    cells: tuple[Cell, ...]
+    targets: tuple[tuple[Target, ...], ...]
+    """Per dtype of the spec."""
+    skipped: tuple[str, ...]
+    """One line for each backend that is not installed."""
+
+
+def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
+    """Check everything and build the cells. Raises UserError before anything is written.
+
+    Files named by given(...) are found relative to `base` (the folder of a TOML file).
+    """
+    if spec.plan not in PLANS:
+        raise unknown("plan", spec.plan, PLANS)
+    if spec.trials < 1:
+        raise UserError(f"trials is {spec.trials}: use a number >= 1")
+    if not 0 <= spec.seed < 2**63:
+        raise UserError(f"seed is {spec.seed}: use a whole number from 0 to 2^63 - 1")
+    for dtype in spec.dtypes:
+        if dtype not in PRECISIONS:
+            raise unknown("dtype", dtype, PRECISIONS)
+    for problem in spec.problems:
+        operator(problem.operator)
+    groups: list[tuple[Target, ...]] = []
+    skipped: dict[str, None] = {}
+    for dtype in spec.dtypes:
+        targets, missing = _targets(spec, dtype)
+        groups.append(targets)
+        skipped.update(dict.fromkeys(missing))
+    _check_published(spec, groups)
+    cells: list[Cell] = []
+    if spec.plan == "fixed":
+        for problem in spec.problems:
+            for targets in groups:
+                home = narrowest(tuple(target.dtype for target in targets))
+                pairs = tuple((_position(a, targets, home), _position(b, targets, home)) for a, b in spec.pairs)
+                cells.append(Cell(_problem(problem, home, base), targets, pairs))
+    else:
+        for problem in spec.problems:
+            if problem.dims or problem.inputs or problem.attributes:
+                raise UserError(
+                    "a survey draws dims, attributes and inputs itself: leave them out, or use --plan fixed"
+                )
+        for targets in groups:
+            for pair in spec.pairs:
+                for side in pair:
+                    _position(side, targets, narrowest(tuple(target.dtype for target in targets)))
+    return Resolved(spec, tuple(cells), tuple(groups), tuple(skipped))
+
+
+def _targets(spec: CampaignSpec, dtype: str) -> tuple[tuple[Target, ...], list[str]]:
+    if spec.targets:
+        targets = [parse_target(text, dtype) for text in spec.targets]
+        require_installed(targets)
+        skipped: list[str] = []
+    else:
+        targets, skipped = default_targets(dtype)
+    if repeated := [t for t in targets if targets.count(t) > 1]:
+        raise UserError(f"target {repeated[0].spelling(dtype)} is named twice: remove one")
+    if not targets:
+        raise UserError("no backend is installed: run `ulpfuzz doctor`")
+    return tuple(targets), skipped
+
+
+def _position(text: str, targets: Sequence[Target], home: str) -> int:
+    """Which of `targets` a pair names."""
+    wanted = parse_target(text, home)
+    if wanted in targets:
+        return list(targets).index(wanted)
+    of_backend = [number for number, target in enumerate(targets) if target.backend == wanted.backend]
+    if wanted == Target(wanted.backend, wanted.device, wanted.dtype) and len(of_backend) == 1:
+        return of_backend[0]
+    known = ", ".join(target.spelling(home) for target in targets)
+    raise UserError(f"pair names {text!r}, which is not among the targets {known}: add it to --targets")
+
+
+def _check_published(spec: CampaignSpec, groups: Sequence[Sequence[Target]]) -> None:
+    if spec.published is None:
+        return
+    numerator, slash, denominator = spec.published.rate.partition("/")
+    valid = slash and numerator.strip().isdigit() and denominator.strip().isdigit()
+    if not valid or not 0 <= int(numerator) <= int(denominator) or int(denominator) == 0:
+        raise UserError(f"published rate {spec.published.rate!r} is not a count: write failures/trials, e.g. 38/5000")
+    if not 1 <= spec.published.above <= 12:
+        raise UserError(f"published event above = {spec.published.above}: use k from 1 to 12 for 1e-k")
+    if spec.published.pair is not None and tuple(spec.published.pair) not in spec.pairs:
+        raise UserError(f"published pair {'/'.join(spec.published.pair)} is not compared: add it to pairs")
+
+
+def _problem(spec: ProblemSpec, home: str, base: Path) -> Problem:
+    contract = operator(spec.operator).contract
+    try:
+        recipes = [_recipe(contract, spec, name, base) for name in _input_names(contract, spec)]
+        problem = make_problem(contract, dims=spec.dims, home=home, recipes=recipes, attributes=spec.attributes)
+        for recipe in problem.recipes:
+            recipe.check(home, [contract.input(name).shape(spec.dims) for name in recipe.fills])
+    except (RecipeError, ParameterError, ContractError) as error:
+        raise UserError(str(error)) from None
+    return problem
+
+
+def _input_names(contract: Contract, spec: ProblemSpec) -> list[str]:
+    names = [item.name for item in contract.inputs]
+    for name in spec.inputs:
+        if name not in names:
+            raise unknown(f"input of {contract.operator}", name, names)
+    return names
+
+
+def _recipe(contract: Contract, spec: ProblemSpec, name: str, base: Path) -> Recipe:
+    text = spec.inputs.get(name, contract.input(name).default)
+    return parse_recipe(text, (name,), lambda path, input_name: _load(base, path, input_name))
+
+
+def _load(base: Path, text: str, input_name: str) -> Given:
+    return STORE.load_text(text if text.startswith("@") else str(base / text), input_name)

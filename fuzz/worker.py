@@ -1,0 +1,119 @@
+"""The worker process: runs shards trial by trial and streams rows. It may die at any foreign call."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from fuzz.backends import BACKENDS
+from fuzz.breadcrumb import SharedBreadcrumb
+from fuzz.extensions import load_entry_points, load_extension
+from fuzz.plan import Shard
+from fuzz.trial import Death, Session, run_trial
+from results.columns import COLUMNS, ELEMENT_COLUMNS, Row
+from strategies.given import STORE
+
+ROWS, DONE, TROUBLE, READY = "rows", "done", "trouble", "ready"
+BATCH_SECONDS = 0.2
+"""Rows are sent at least this often: what a death costs, and how fresh the progress display is."""
+_NAMES = tuple(column.name for column in COLUMNS)
+_ELEMENT_NAMES = tuple(column.name for column in ELEMENT_COLUMNS)
+_PR_SET_PDEATHSIG = 1
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Setup(Struct, frozen=True):
+    """What a worker needs to know at birth."""
+
+    crumb: str
+    log: str
+    seed: int
+    environment: str
+    backends: tuple[str, ...]
+    extensions: tuple[str, ...]
+    given: str
+
+
+class Task(Struct, frozen=True):
+    """Run `shard` from `position` on. `deaths` maps (position, target) to what already killed a worker there."""
+
+    shard: Shard
+    position: int
+    deaths: Mapping[tuple[int, int], Death]
+
+
+def main(connection: Connection, setup: Setup) -> None:
+    """Entry point of a worker process. Ends when the supervisor closes the connection or dies."""
+    _settle_in(setup)
+    crumb = SharedBreadcrumb(Path(setup.crumb), create=False)
+    session = Session(setup.environment, crumb)
+    connection.send_bytes(_encode([READY, 0, [], [], 0.0]))
+    try:
+        while True:
+            task: Task = connection.recv()
+            _run(task, setup.seed, session, crumb, connection)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        os._exit(0)
+    except BaseException:
+        connection.send_bytes(_encode([TROUBLE, 0, traceback.format_exc(), [], 0.0]))
+        os._exit(70)
+
+
+def _run(task: Task, seed: int, session: Session, crumb: SharedBreadcrumb, connection: Connection) -> None:
+    rows: list[list[Any]] = []
+    elements: list[list[Any]] = []
+    sent = warm = time.monotonic()
+    done = task.position
+    for position, piece, index in task.shard.positions(task.position):
+        crumb.enter(position)
+        deaths = {target: death for (at, target), death in task.deaths.items() if at == position}
+        trial = run_trial(piece.cell, seed, index, session, ladder=index == piece.first, deaths=deaths)
+        rows += [_plain(row, _NAMES) for row in trial.rows]
+        elements += [_plain(row, _ELEMENT_NAMES) for row in trial.elements]
+        done = position + 1
+        if position == task.position:
+            warm = time.monotonic()
+        if time.monotonic() - sent > BATCH_SECONDS:
+            connection.send_bytes(_encode([ROWS, done, rows, elements, 0.0]))
+            rows, elements, sent = [], [], time.monotonic()
+    seconds = (time.monotonic() - warm) / max(1, done - task.position - 1)
+    connection.send_bytes(_encode([DONE, done, rows, elements, seconds if done > task.position + 1 else 0.0]))
+
+
+def _plain(row: Row, names: tuple[str, ...]) -> list[Any]:
+    return [row.get(name) for name in names]
+
+
+def _settle_in(setup: Setup) -> None:
+    """Own output file, no signals from the terminal, death with the parent, libraries ready, allocator tuned."""
+    log = os.open(setup.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    load_entry_points()
+    for path in setup.extensions:
+        load_extension(Path(path))
+    STORE.register(setup.given)
+    for name in setup.backends:
+        if BACKENDS[name].missing() is None:
+            BACKENDS[name].warm_up()
+    for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT):
+        signal.signal(number, signal.SIG_DFL)  # TVM installs a handler that prints a trace and hides the signal
+    # one large block raises glibc's mmap threshold: temporaries then reuse memory instead of faulting in fresh pages
+    block = np.ones(4_000_000)
+    del block
