@@ -126,7 +126,7 @@ class Yardstick:
             np.subtract(self._wide_output, self.value, out=self._error)
             total = self._error.sum()
             if self.regular and np.isfinite(total):
-                return self._figures(float(total), {})
+                return self._figures(float(total), {}, None)
             return self._with_nonfinite()
 
     def _with_nonfinite(self) -> Measurement:
@@ -148,11 +148,13 @@ class Yardstick:
             "overflow_explained": int(explained.sum()),
             "first_mismatch": int(mismatch.argmax()) if mismatch.any() else -1,
         }
-        return self._figures(float(self._error.sum()), counts)
+        return self._figures(float(self._error.sum()), counts, out)
 
-    def _figures(self, total: float, counts: dict[str, Any]) -> Measurement:
+    def _figures(self, total: float, counts: dict[str, Any], out: Array | None) -> Measurement:
         n, e, w = self.size, self._error, self._work
         np.multiply(e, self._over_bound, out=w)
+        if out is not None:
+            w[out] = 0.0  # 0 * (1/NaN)
         rho_mean = float(w.sum()) / n
         rms = float(np.sqrt(np.dot(e, e) / n))
         np.abs(w, out=w)
@@ -166,8 +168,8 @@ class Yardstick:
         models = self._models(worst, largest)
         np.abs(e, out=e)
         abs_max = float(e.max())
-        ulp, ulp_index = self._largest(self._over_ulp)
-        rel, rel_index = self._largest(self._over_value)
+        ulp, ulp_index = self._largest(self._over_ulp, out)
+        rel, rel_index = self._largest(self._over_value, out)
         if not self.zero_free:
             off = (self.value == 0) & (e != 0)
             if off.any():
@@ -192,9 +194,11 @@ class Yardstick:
             **counts,
         )
 
-    def _largest(self, factor: Array) -> tuple[float, int]:
-        """Largest of error * factor, kept in scratch for the ladder."""
+    def _largest(self, factor: Array, out: Array | None) -> tuple[float, int]:
+        """Largest of error * factor over the elements not in `out`, kept in scratch for the ladder."""
         self._scratch = np.multiply(self._error, factor, out=self._wide_output)
+        if out is not None:
+            self._scratch[out] = 0.0
         index = int(self._scratch.argmax())
         return float(self._scratch[index]), index
 
