@@ -173,9 +173,8 @@ class Ramp(Recipe, frozen=True):
         grid /= max(out.size - 1, 1)
         grid *= self.b - self.a
         grid += self.a
-        np.minimum(grid, self.b, out=grid)
         out.reshape(-1)[...] = grid
-        if out.size > 1:
+        if out.size > 1:  # a + (b-a) need not be b
             out.reshape(-1)[-1] = self.b
 
 

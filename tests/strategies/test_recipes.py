@@ -124,6 +124,7 @@ def test_signed_flips_half_of_the_signs() -> None:
 def test_ramp_is_even_and_keeps_its_ends(home: str) -> None:
     assert drawn("ramp(-1,0.1)", home, 12).tolist() == pytest.approx(np.linspace(-1, 0.1, 12), rel=1e-6)
     assert drawn("ramp(-1,0.1)", home, 12)[-1] == np.dtype(home).type(0.1)
+    assert drawn("ramp(-1,1e-17)", home, 12)[-1] == np.dtype(home).type(1e-17)
     assert drawn("ramp(3,4)", home, 1).tolist() == [3.0]
     assert drawn("ramp(3,4)", home, 0).tolist() == []
 
