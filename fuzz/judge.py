@@ -53,6 +53,8 @@ class Ladder(Struct, frozen=True):
     slope: float | None
     """s, median over the flagged elements; None where no element has an error."""
     downcast: Downcast | None = None
+    saturated: bool = False
+    """All digits are lost on both rungs; `slope` is then that of N(0,1) inputs, None where those are healthy."""
 
 
 class Probe(Struct, frozen=True):
@@ -150,6 +152,8 @@ def _by_ladder(e: Evidence, ladder: Ladder) -> Judgement:
     figures = f"rho {m.rho.largest:.3g} (float32 {ladder.low_rho:.3g}, float64 {ladder.high_rho:.3g})"
     if e.reduces and e.probe is not None:
         return _reduction(e, e.probe, figures)
+    if ladder.saturated:
+        return Judgement("unstable", f"{figures}: no correct digit in either precision here, N(0,1) inputs fare better")
     if m.rho.largest <= FLAG:
         return Judgement("unstable", f"only float64 shows it: {figures}")
     return Judgement("unstable", f"{figures}: loses more than rounding explains in either precision")

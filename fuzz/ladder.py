@@ -9,9 +9,9 @@ from fuzz.adjudicate import measure
 from fuzz.backends.base import Array
 from fuzz.execution import LADDER, Failure, Run
 from fuzz.judge import Downcast, Ladder
-from fuzz.measure import Measurement
+from fuzz.measure import Measurement, Yardstick
 from fuzz.targets import Target
-from fuzz.thresholds import FLAG, LADDER_BITS
+from fuzz.thresholds import FLAG, LADDER_BITS, LOST
 from fuzz.workbench import Bench, Rung, copy_inputs
 from strategies.expressions import parse_recipe
 from strategies.precision import precision
@@ -53,12 +53,13 @@ def _climb_up(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     if isinstance(outcome, Failure):
         return outcome
     measured = measure(c.bench, high, c.output, outcome.values[c.output])
-    rho_high = high.yardsticks[c.output].rho.copy()
-    ladder = _compare(HIGH, c.rho, rho_high, c.measured, measured, measured)
+    slope, saturated = _slope(
+        c.rho, high.yardsticks[c.output].rho, home.yardsticks[c.output], high.yardsticks[c.output]
+    )
+    ladder = Ladder(HIGH, measured.rho.largest, c.measured.rho.largest, measured.rho.largest, slope)
     if measured.rho.largest > FLAG and c.measured.rho.largest <= FLAG:
-        evidence = _downcast(c, run, wide, home, outcome.values[c.output].copy())
-        ladder = structs.replace(ladder, downcast=evidence)
-    return ladder
+        ladder = structs.replace(ladder, downcast=_downcast(c, run, wide, home, outcome.values[c.output].copy()))
+    return _second_opinion(c, run, ladder) if saturated else ladder
 
 
 def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
@@ -70,29 +71,60 @@ def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     if isinstance(outcome, Failure):
         return outcome
     measured = measure(c.bench, low, c.output, outcome.values[c.output])
-    rho_low = low.yardsticks[c.output].rho.copy()
-    ladder = _compare(LOW, rho_low, c.rho, measured, c.measured, measured)
+    slope, saturated = _slope(low.yardsticks[c.output].rho, c.rho, low.yardsticks[c.output], home.yardsticks[c.output])
+    ladder = Ladder(LOW, measured.rho.largest, measured.rho.largest, c.measured.rho.largest, slope)
     if c.measured.rho.largest > FLAG and measured.rho.largest <= FLAG:
-        _fill(low, c.bench.rung(HIGH, LADDER), c, salt=0)
+        high = c.bench.rung(HIGH, LADDER)
+        _fill(low, high, c, salt=0)
         first = run(c.bench, c.target, LADDER)
         if not isinstance(first, Failure):
-            measure(c.bench, c.bench.rung(HIGH, LADDER), c.output, first.values[c.output])
+            measure(c.bench, high, c.output, first.values[c.output])
             ladder = structs.replace(ladder, downcast=_downcast(c, run, c.target, low, first.values[c.output].copy()))
-    return ladder
+    return _second_opinion(c, run, ladder) if saturated else ladder
 
 
-def _compare(
-    rung: str, rho_low: Array, rho_high: Array, low: Measurement, high: Measurement, other: Measurement
-) -> Ladder:
-    """s as the median over the elements flagged at the low rung, else over those flagged at the high one."""
+def _slope(rho_low: Array, rho_high: Array, low: Yardstick, high: Yardstick) -> tuple[float | None, bool]:
+    """s as the median over the elements flagged at the low rung, else over those flagged at the high one.
+
+    An element without a correct digit on either rung cannot get worse: its slope is 1 whatever the cause. Such elements
+    count only where there are no others; the second value then says so.
+    """
     flagged = rho_low > FLAG
     if not flagged.any():
         flagged = rho_high > FLAG
-    slope = None
-    if flagged.any():
-        ratio = np.maximum(rho_high[flagged], _SMALLEST_RHO) / np.maximum(rho_low[flagged], _SMALLEST_RHO)
-        slope = float(np.median(np.log2(ratio.astype(np.float64)))) / LADDER_BITS
-    return Ladder(rung, other.rho.largest, low.rho.largest, high.rho.largest, slope)
+    if not flagged.any():
+        return None, False
+    telling = flagged & ~(_lost(rho_low, low) & _lost(rho_high, high))
+    saturated = not telling.any()
+    chosen = flagged if saturated else telling
+    ratio = np.maximum(rho_high[chosen], _SMALLEST_RHO) / np.maximum(rho_low[chosen], _SMALLEST_RHO)
+    return float(np.median(np.log2(ratio.astype(np.float64)))) / LADDER_BITS, saturated
+
+
+def _lost(rho: Array, yardstick: Yardstick) -> Array:
+    """Elements whose error exceeds LOST of the truth: no correct digit."""
+    with np.errstate(all="ignore"):
+        result: Array = rho * (yardstick.u * yardstick.bound) > LOST * np.abs(yardstick.value)
+    return result
+
+
+def _second_opinion(c: Climb, run: Run, ladder: Ladder) -> Ladder:
+    """Climb once more on N(0,1): a wrong formula errs there too, a formula that loses all digits in a region does not."""
+    low, high = c.bench.rung(LOW, LADDER), c.bench.rung(HIGH, LADDER)
+    draw_normal(c.bench, low, c.seed, c.index)
+    low.refresh()
+    narrow = run(c.bench, structs.replace(c.target, dtype=LOW), LADDER)
+    if isinstance(narrow, Failure):
+        return ladder
+    measure(c.bench, low, c.output, narrow.values[c.output])
+    _fill(low, high, c, salt=3)
+    wide = run(c.bench, structs.replace(c.target, dtype=HIGH), LADDER)
+    if isinstance(wide, Failure):
+        return ladder
+    measure(c.bench, high, c.output, wide.values[c.output])
+    one, other = low.yardsticks[c.output], high.yardsticks[c.output]
+    slope, _ = _slope(one.rho, other.rho, one, other)
+    return structs.replace(ladder, slope=slope, saturated=True)
 
 
 def _fill(source: Rung, high: Rung, c: Climb, salt: int) -> None:
@@ -118,23 +150,19 @@ def _downcast(c: Climb, run: Run, wide: Target, low: Rung, first: Array) -> Down
     if isinstance(again, Failure):
         return None
     unchanged = float(np.mean(again.values[c.output][telling] == first[telling])) if telling.any() else 0.0
-    return Downcast(representable, unchanged, rms_here, _rms_on_normal(c, run, wide, low))
+    return Downcast(representable, unchanged, rms_here, _rms_on_normal(c, run, wide))
 
 
-def _rms_on_normal(c: Climb, run: Run, wide: Target, low: Rung) -> float:
+def _rms_on_normal(c: Climb, run: Run, wide: Target) -> float:
     """rms error in float32 bounds on a draw from N(0,1) (its absolute value where the domain asks for it)."""
-    bench = c.bench
-    kept = {name: values.copy() for name, values in low.arena.arrays.items()}
-    try:
-        draw_normal(bench, low, c.seed, c.index)
-        _fill(low, bench.rung(HIGH, LADDER), c, salt=2)
-        outcome = run(bench, wide, LADDER)
-        if isinstance(outcome, Failure):
-            return 0.0
-        measure(bench, bench.rung(HIGH, LADDER), c.output, outcome.values[c.output])
-        return _rms_in_float32_bounds(bench.rung(HIGH, LADDER), c.output)
-    finally:
-        copy_inputs(kept, low.arena.arrays)
+    low, high = c.bench.rung(LOW, LADDER), c.bench.rung(HIGH, LADDER)
+    draw_normal(c.bench, low, c.seed, c.index)
+    _fill(low, high, c, salt=2)
+    outcome = run(c.bench, wide, LADDER)
+    if isinstance(outcome, Failure):
+        return 0.0
+    measure(c.bench, high, c.output, outcome.values[c.output])
+    return _rms_in_float32_bounds(high, c.output)
 
 
 def draw_normal(bench: Bench, rung: Rung, seed: int, index: int) -> None:

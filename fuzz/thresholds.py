@@ -22,6 +22,10 @@ WRONG_SLOPE: Final = 0.5
 LADDER_BITS: Final = 29
 """Bits of precision between the rungs float32 (24) and float64 (53)."""
 
+LOST: Final = 0.5
+"""Relative error from which an element has no correct digit: its error cannot grow with precision any more, so its
+slope is 1 whether the formula is wrong or merely loses all digits in this region."""
+
 REPRESENTABLE_SHARE: Final = 0.99
 """Share of float64 outputs that are float32 numbers, or that ignore the extra low bits of the inputs, from which on
 the work was done in float32. Genuine float64 results measure 0.00."""
