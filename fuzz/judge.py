@@ -1,4 +1,4 @@
-"""The verdict: one pure function of the figures, the precision ladder and the probes. Thresholds live in `thresholds`."""
+"""The verdict: one pure function of the figures, the precision ladder and the probes."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ def judge(e: Evidence) -> Judgement:
     if m.nonfinite_mismatch:
         return Judgement(
             "nonfinite_mismatch",
-            f"{m.nonfinite_mismatch} of {m.size} elements are NaN or infinite on one side only, the first at {m.first_mismatch}",
+            f"{m.nonfinite_mismatch} of {m.size} elements are NaN or infinite on one side only, "
+            f"the first at {m.first_mismatch}",
         )
     if m.unbounded:
         return Judgement("indeterminate", f"the error bound overflows at {m.unbounded} elements")
@@ -146,8 +147,8 @@ def _by_ladder(e: Evidence, ladder: Ladder) -> Judgement:
         if ladder.slope is not None and ladder.slope > WRONG_SLOPE:
             return Judgement(
                 "wrong",
-                f"the error does not shrink with precision: rho {ladder.low_rho:.3g} in float32, {ladder.high_rho:.3g} in "
-                f"float64, s = {ladder.slope:.2f}",
+                f"the error does not shrink with precision: rho {ladder.low_rho:.3g} in float32, "
+                f"{ladder.high_rho:.3g} in float64, s = {ladder.slope:.2f}",
             )
     figures = f"rho {m.rho.largest:.3g} (float32 {ladder.low_rho:.3g}, float64 {ladder.high_rho:.3g})"
     if e.reduces and e.probe is not None:

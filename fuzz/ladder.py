@@ -109,7 +109,7 @@ def _lost(rho: Array, yardstick: Yardstick) -> Array:
 
 
 def _second_opinion(c: Climb, run: Run, ladder: Ladder) -> Ladder:
-    """Climb once more on N(0,1): a wrong formula errs there too, a formula that loses all digits in a region does not."""
+    """Climb once more on N(0,1): a wrong formula errs there too, one that loses all digits in a region does not."""
     low, high = c.bench.rung(LOW, LADDER), c.bench.rung(HIGH, LADDER)
     draw_normal(c.bench, low, c.seed, c.index)
     low.refresh()

@@ -1,4 +1,4 @@
-"""Everything a worker keeps between trials: programs, buffers, kernels, yardsticks; a bounded cache of problem shapes."""
+"""What a worker keeps between trials: programs, buffers, kernels, yardsticks, for a bounded number of shapes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ class Prepared:
 
     def overrun(self) -> bool:
         """Whether an engine-owned output was written past its end."""
-        return any([guarded.overrun() for guarded in self.guarded])
+        overruns = [guarded.overrun() for guarded in self.guarded]  # each canary is restored
+        return any(overruns)
 
 
 class Rung:
