@@ -13,7 +13,7 @@ from fuzz.thresholds import FLAG
 from fuzz.workbench import Bench, Rung
 
 WORST = 8
-"""Elements adjudicated a trial: the largest rho. A screen errs by at most one bound, so elements above 3 stay flagged."""
+"""Elements adjudicated a trial: those with the largest rho."""
 
 SCREEN_ERROR = 1.0
 """A truth computed in the target's own precision may itself be one bound off."""

@@ -1,4 +1,4 @@
-"""The short-reduction probe: is an error one of accumulation? Run the target where reductions have at most two terms."""
+"""The short-reduction probe: does an error survive where reductions have at most two terms?"""
 
 from __future__ import annotations
 

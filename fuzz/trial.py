@@ -260,7 +260,7 @@ class _Trial:
                     "truth": truth,
                     "bound": bound,
                     "amplification": bound / abs(truth) if truth else float("inf"),
-                    "rho": abs(float(flat[position]) - truth) / (yardstick.u * bound) if bound else 0.0,
+                    "rho": float(yardstick.rho[position]),
                     "inputs": self._leading_inputs(output, position, target),
                 }
             )
@@ -274,7 +274,7 @@ class _Trial:
 
 
 def _pair_verdict(m: Measurement, u: float) -> Row:
-    """Two roundings are allowed one bound each. Beyond that the pair has no verdict: the truth rows say whose error it is."""
+    """Two roundings are allowed one bound each. Beyond that the truth rows say whose error it is, not the pair."""
     if m.equal:
         return {"verdict": "exact", "detail": "bitwise equal"}
     if m.nonfinite_mismatch or m.rho.largest > FLAG:

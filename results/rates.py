@@ -75,7 +75,8 @@ def rate(
         if name not in _COLUMN_NAMES:
             raise QueryError(f"unknown column {name!r} to group by: see docs/schema.md")
     counts = _counts(results, predicate, by, against, variant)
-    of = _estimand(results.plan, counts, by, population)
+    one_draw = results.plan == "survey" and results.manifest.get("trials_per_problem") == 1
+    of = _estimand(results.plan, counts, population, one_draw)
     rows = tuple(
         RateRow(
             {name: row[name] for name in by}, rate_interval(row["k"], row["n"]), one_sided_upper(row["k"], row["n"])
@@ -110,8 +111,12 @@ def _counts(results: Results, predicate: str, by: Sequence[str], against: str, v
     """)
 
 
-def _estimand(plan: str | None, counts: Sequence[dict[str, Any]], by: Sequence[str], population: bool) -> str:
-    """What the counts are a rate of; InvalidRate where they are none."""
+def _estimand(plan: str | None, counts: Sequence[dict[str, Any]], population: bool, one_draw: bool) -> str:
+    """What the counts are a rate of; InvalidRate where they are none.
+
+    `one_draw`: every trial of the survey drew its problem anew. A problem may then come up twice, by chance, without
+    making its trials dependent: their inputs differ.
+    """
     if plan not in ("fixed", "survey"):
         reason = _REASONS.get(str(plan), f"nothing is known about a plan {plan!r}")
         raise InvalidRate(f"no rate can be read off this campaign (plan {plan}): {reason}")
@@ -128,7 +133,7 @@ def _estimand(plan: str | None, counts: Sequence[dict[str, Any]], by: Sequence[s
                 "group by problem_id"
             )
         return "the trials of one problem"
-    if not repeated:
+    if one_draw or not repeated:
         return "the population of the survey"
     if population or problems > 1:
         raise InvalidRate(

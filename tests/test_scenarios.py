@@ -18,7 +18,11 @@ pytestmark = pytest.mark.heavy
 
 def ulpfuzz(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "fuzz.cli", *map(str, arguments)], capture_output=True, text=True, timeout=280, check=False
+        [sys.executable, "-m", "fuzz.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
     )
 
 
@@ -88,7 +92,8 @@ def test_matmul_passes_one_rung_and_fma_decides_the_bits(tmp_path: Path) -> None
     np.savez(tmp_path / "inputs.npz", **arrays)
     script = tmp_path / "independent.py"
     script.write_text(INDEPENDENT_MATMUL)
-    answer = subprocess.run([sys.executable, script, tmp_path / "inputs.npz"], capture_output=True, text=True, check=True)
+    command = [sys.executable, str(script), str(tmp_path / "inputs.npz")]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
     expected = {tuple(names) for names in json.loads(answer.stdout.splitlines()[-1])}
 
     rows = campaign.records('select target, output_digest, input_digest from trials where "index" = 0')

@@ -79,6 +79,11 @@ def test_problems_of_a_fixed_plan_are_not_pooled(campaign: Callable[..., Path]) 
     assert len(results.rate(found, EVENT, by=("problem_id",)).rows) == 20
 
 
+def test_a_problem_that_a_survey_draws_twice_leaves_its_trials_independent(campaign: Callable[..., Path]) -> None:
+    found = results.open(campaign(survey_rows(20, trials=3), plan="survey", trials_per_problem=1))
+    assert results.rate(found, "flagged > 0", population=True).of == "the population of the survey"
+
+
 def test_a_survey_with_repeated_problems_is_not_a_sample(campaign: Callable[..., Path]) -> None:
     found = results.open(campaign(survey_rows(20, trials=3), plan="survey"))
     refused(found, "not independent draws")
