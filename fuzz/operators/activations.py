@@ -27,7 +27,7 @@ def _unary(operator: str, doc: str, reference: Any, cost: float, *landmarks: Lan
 
 
 def gelu(x: Any) -> Any:
-    """x Phi(x) with the complementary error function: 1 + erf would cancel in the left tail and bless kernels that do."""
+    """x Phi(x) by the complementary error function: 1 + erf would cancel in the left tail and bless kernels that do."""
     return 0.5 * x * erfc(x * -math.sqrt(0.5))
 
 

@@ -11,7 +11,7 @@ from strategies.contract import Contract
 
 
 class Operator(Struct, frozen=True):
-    """`reference(*inputs, **attributes)` uses only the oracle's primitives; it is traced, linted and checked with Arb."""
+    """`reference(*inputs, **attributes)` uses only the oracle's primitives; it is traced, linted, checked with Arb."""
 
     contract: Contract
     reference: Callable[..., Any]

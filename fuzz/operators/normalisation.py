@@ -63,7 +63,7 @@ OPERATORS = (
         Contract(
             operator="softmax",
             doc="exp(x) / sum exp(x) along an axis",
-            dims=(DimSpec("rows", batch=True), DimSpec("n", reduced=True, minimum=1)),
+            dims=(DimSpec("rows", batch=True, minimum=1), DimSpec("n", reduced=True, minimum=1)),
             inputs=(Spec("x", ("rows", "n")),),
             outputs=(Spec("y", ("rows", "n")),),
             cost=Cost(((15.0, ("rows", "n")),)),

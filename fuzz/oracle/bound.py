@@ -17,7 +17,7 @@ from fuzz.oracle.models import Model
 from fuzz.oracle.primitives import PRIMITIVES, call_arguments
 from fuzz.oracle.program import Program, Ref
 from fuzz.oracle.rules import RULES, part_keys
-from fuzz.oracle.spread import spread
+from fuzz.oracle.spread import arriving, spread
 from strategies.precision import DType, precision
 
 VOID_SHARE = 0.1
@@ -51,11 +51,21 @@ class Truth:
         self.known_by = owner.known_by
 
     def overflow(self, output: int) -> Any:
-        """Elements of which an intermediate (or the value itself) leaves the range of the working dtype."""
+        """Elements of which an intermediate leaves the range of the working dtype, or is NaN by the formula itself.
+
+        What merely passes on an infinity or a NaN that the user gave does not count: a kernel has to pass it on, too.
+        """
         limit = OVERFLOW_SHARE * precision(self._owner.dtype).largest
-        masks = [~(frame.magnitude() <= limit) for frame in self._owner.frames]
-        for number in range(len(self._owner.program.inputs)):
-            masks[number] = np.zeros(masks[number].shape, bool)  # an input the user gave is not an overflow
+        masks = []
+        for number, frame in enumerate(self._owner.frames):
+            if number < len(self._owner.program.inputs):
+                masks.append(np.zeros(frame.node.shape, bool))
+                continue
+            values = [np.asarray(operand.value) for operand in frame.operands]
+            nan, reach = np.isnan(frame.value), frame.reach()
+            given_nan = arriving(frame.node, [np.isnan(v) for v in values], values)
+            given = arriving(frame.node, [~np.isfinite(v) for v in values], values)
+            masks.append((nan & ~given_nan) | (~nan & ~(reach <= limit) & ~given))
         return spread(self._owner.program, masks, [f.value for f in self._owner.frames])[output]
 
     def void(self, output: int) -> Any:
@@ -135,7 +145,7 @@ def charges_for(dtype: DType, *, profile: str = DEFAULT_PROFILE, flush: bool = F
     u = p.unit_roundoff
     return Charges(
         u=u,
-        underflow=p.smallest_subnormal / 2.0 / u,
+        underflow=p.smallest_subnormal / (2.0 * u),  # half of float64's smallest subnormal would round to 0
         flush=p.smallest_normal / u if flush else 0.0,
         constants=PROFILES[profile],
         rounding=rounding,

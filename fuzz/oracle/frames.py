@@ -90,6 +90,21 @@ class Frame(Operand):
             self._has_magnitude = True
         return self._magnitude
 
+    def reach(self) -> Real:
+        """Largest magnitude on the way to z in any order of summation: a partial sum may overflow where z does not."""
+        name = self.node.primitive
+        if name == "matmul":
+            a, b = self.operands
+            products: Real = np.matmul(a.magnitude(), b.magnitude())
+            return products
+        if name not in ("sum", "mean", "var"):
+            return self.magnitude()
+        axis, keepdims = self.static["axis"], self.static["keepdims"]
+        partial: Real = np.sum(self.operands[0].magnitude(), axis=axis, keepdims=keepdims)
+        if name == "var":
+            partial = np.maximum(partial, self.magnitude() * (self.static["length"] - self.static["ddof"]))
+        return partial
+
     def carry(self, operand: Operand, factor: Any = None) -> None:
         """Add |dz/doperand| * E_operand, elementwise with broadcasting; `factor` None is 1."""
         for key, part in operand.parts.items():

@@ -14,7 +14,7 @@ class Model(enum.Enum):
     TREE = "tree"
     """Pairwise summation: ceil(log2 n) + 1."""
     SQRT = "sqrt"
-    """sqrt(n): independent roundings in any order (Higham and Mary 2019, with the constant at 4.5 standard deviations)."""
+    """sqrt(n): independent roundings in any order (Higham and Mary 2019, constant at 4.5 standard deviations)."""
     SEQUENTIAL = "sequential"
     """n: the worst case of any order (Higham 2002, section 4.2)."""
 

@@ -27,6 +27,13 @@ class Primitive(Struct, frozen=True):
     longdouble: bool = True
     """Has a loop for np.longdouble; scipy.special mostly has none."""
 
+    @property
+    def arity(self) -> int:
+        """Number of array operands."""
+        if isinstance(self.function, np.ufunc):
+            return int(self.function.nin)
+        return {"where": 3, "matmul": 2}.get(self.name, 1)
+
     def complete(self, shapes: Sequence[Shape], given: Mapping[str, Any]) -> dict[str, Any]:
         """Static arguments in canonical form, with the reduction length."""
         static = dict(given)
@@ -57,7 +64,7 @@ def shape_of(primitive: Primitive, shapes: Sequence[Shape], static: Mapping[str,
         if primitive.kind == "elementwise":
             return tuple(np.broadcast_shapes(*shapes))
         if primitive.kind == "matmul":
-            return tuple(np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2])) + (shapes[0][-2], shapes[1][-1])
+            return (*np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2]), shapes[0][-2], shapes[1][-1])
         if primitive.kind == "reduction":
             kept = static["keepdims"]
             dims = enumerate(shapes[0])

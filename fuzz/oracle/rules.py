@@ -191,18 +191,18 @@ def _var(f: Frame) -> None:
     f.local()
 
 
-def _extreme(reduce: Callable[..., Any]) -> Rule:
+def _extreme(reduce: Callable[..., Any], least: float) -> Rule:
     """Reduction by max or min: the largest E among the elements that may be the extreme one within their errors."""
 
     def rule(f: Frame) -> None:
         (x,) = f.operands
         axis, keepdims = f.static["axis"], f.static["keepdims"]
-        kept = reduce(x.value, axis=axis, keepdims=True)
+        kept = reduce(x.value, axis=axis, keepdims=True, initial=least)  # an empty axis only occurs in empty outputs
         np.copyto(f.value, kept if keepdims else kept.reshape(f.value.shape))
         slack = f.charges.u * x.total()
         candidates = np.abs(x.value - kept) <= 2.0 * slack
         for key, part in x.parts.items():
-            f.put(key, np.max(np.where(candidates, part, 0.0), axis=axis, keepdims=keepdims))
+            f.put(key, np.max(np.where(candidates, part, 0.0), axis=axis, keepdims=keepdims, initial=0.0))
 
     return rule
 
@@ -219,7 +219,8 @@ def _matmul(f: Frame) -> None:
         f.put(key, product if part is mb else np.matmul(ma, part))
     if f.charges.rounding:
         f.put(k if k > 1 else 0, product)
-    f.local(0.0)
+        if floor := f.charges.underflow + f.charges.flush:
+            f.put(0, max(k, 1) * floor)  # every product may underflow
 
 
 RULES: dict[str, Rule] = {
@@ -248,8 +249,8 @@ RULES: dict[str, Rule] = {
     "sum": _sum,
     "mean": _mean,
     "var": _var,
-    "max": _extreme(np.max),
-    "min": _extreme(np.min),
+    "max": _extreme(np.max, -np.inf),
+    "min": _extreme(np.min, np.inf),
     "matmul": _matmul,
 }
 """Rule by primitive name; views need none, their buffers are views of the operand's."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fuzz.oracle.primitives import PRIMITIVES, call_arguments
-from fuzz.oracle.program import Program, Ref
+from fuzz.oracle.program import Node, Program, Ref
 
 
 def spread(program: Program, masks: Sequence[Any], values: Sequence[Any]) -> list[Any]:
@@ -18,12 +18,19 @@ def spread(program: Program, masks: Sequence[Any], values: Sequence[Any]) -> lis
     """
     reached: list[Any] = []
     for node, mask in zip(program.nodes, masks, strict=True):
-        arriving = [reached[a.node] if isinstance(a, Ref) else False for a in node.arguments]
+        marked = [reached[a.node] if isinstance(a, Ref) else False for a in node.arguments]
         operands = [values[a.node] if isinstance(a, Ref) else a for a in node.arguments]
         reached.append(
-            np.broadcast_to(mask | _through(node.primitive, dict(node.static), arriving, operands), node.shape)
+            np.broadcast_to(mask | _through(node.primitive, dict(node.static), marked, operands), node.shape)
         )
     return [reached[number] for number in program.outputs]
+
+
+def arriving(node: Node, masks: Sequence[Any], values: Sequence[Any]) -> Any:
+    """Elements of one node computed from a marked element of an operand. max and min look at both their operands."""
+    if node.primitive in ("maximum", "minimum"):
+        return np.logical_or(*masks)
+    return _through(node.primitive, dict(node.static), list(masks), list(values))
 
 
 def _through(name: str, static: dict[str, Any], masks: list[Any], values: list[Any]) -> Any:

@@ -70,7 +70,9 @@ class Tracer(NDArrayOperatorsMixin):
         return self._emit(name, args, kwargs)
 
     def __bool__(self) -> bool:
-        raise TraceError("a reference may not branch on values: use np.where")
+        raise TraceError(
+            "a reference may not branch on values or turn them into plain numbers or arrays: use np.where"
+        )
 
     __float__ = __int__ = __index__ = __len__ = __iter__ = __array__ = __bool__
 
@@ -78,6 +80,10 @@ class Tracer(NDArrayOperatorsMixin):
         if name not in PRIMITIVES:
             raise TraceError(f"{name} is not a primitive of the oracle: use {', '.join(sorted(PRIMITIVES))}")
         primitive = PRIMITIVES[name]
+        if primitive.kind == "reduction" and len(args) == 2:  # np.sum(x, 0)
+            args, kwargs = args[:1], {"axis": args[1], **kwargs}
+        if len(args) != primitive.arity:
+            raise TraceError(f"{name} takes {primitive.arity} arrays here, got {len(args)}: name the other arguments")
         given = {key: value for key, value in kwargs.items() if value is not None and value is not np._NoValue}
         if extra := set(given) - set(primitive.static):
             raise TraceError(f"{name}: argument {', '.join(sorted(extra))} is not supported by the oracle")
