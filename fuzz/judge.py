@@ -109,7 +109,12 @@ def judge(e: Evidence) -> Judgement:
         return Judgement("indeterminate", f"the error bound overflows at {m.unbounded} elements")
     high = e.ladder.high_rho if e.ladder else 0.0
     if not suspicious(m) and high <= FLAG:
-        return _accepted(m, e.u)
+        accepted = _accepted(m, e.u)
+        if not m.overflow_explained:
+            return accepted
+        return Judgement(
+            accepted.verdict, f"{accepted.detail}; {m.overflow_explained} elements overflow in the formula"
+        )
     if m.rho.largest > FLAG and e.flush_rho is not None and e.flush_rho <= ACCEPT:
         return Judgement(
             "subnormals_flushed", f"rho {m.rho.largest:.3g}, with subnormals read as zero {e.flush_rho:.2g}"
