@@ -105,7 +105,7 @@ def judge(e: Evidence) -> Judgement:
             f"{m.nonfinite_mismatch} of {m.size} elements are NaN or infinite on one side only, "
             f"the first at {m.first_mismatch}",
         )
-    if m.unbounded:
+    if m.unbounded and not suspicious(m):
         return Judgement("indeterminate", f"the error bound overflows at {m.unbounded} elements")
     high = e.ladder.high_rho if e.ladder else 0.0
     if not suspicious(m) and high <= FLAG:
