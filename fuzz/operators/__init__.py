@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from fuzz.errors import UserError, unknown
-from fuzz.operators import activations, normalisation, reductions
+from fuzz.operators import activations, elementary, normalisation, pointwise, reductions
 from fuzz.operators.base import Operator
 
 OPERATORS: dict[str, Operator] = {
-    operator.name: operator for family in (normalisation, reductions, activations) for operator in family.OPERATORS
+    operator.name: operator
+    for family in (normalisation, reductions, activations, elementary, pointwise)
+    for operator in family.OPERATORS
 }
 
 

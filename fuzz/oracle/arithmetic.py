@@ -72,6 +72,10 @@ class MpmathArithmetic:
         self._functions = _OPERATORS | {
             "absolute": abs, "sqrt": mp.sqrt, "exp": mp.exp, "expm1": mp.expm1, "log": mp.log, "log1p": mp.log1p,
             "tanh": mp.tanh, "erf": mp.erf, "erfc": mp.erfc,
+            "exp2": lambda x: mp.power(2, x), "log2": lambda x: mp.log(x) / mp.ln2,
+            "sin": mp.sin, "cos": mp.cos, "tan": mp.tan, "sinh": mp.sinh, "cosh": mp.cosh,
+            "arcsinh": mp.asinh, "arctanh": mp.atanh, "erfinv": mp.erfinv, "sign": mp.sign,
+            "gammaln": lambda x: mp.re(mp.loggamma(x)),
         }  # fmt: skip
 
     def number(self, value: float) -> Any:
@@ -105,6 +109,11 @@ class ArbArithmetic:
             "absolute": abs, "sqrt": flint.arb.sqrt, "exp": flint.arb.exp, "expm1": flint.arb.expm1,
             "log": flint.arb.log, "log1p": flint.arb.log1p, "tanh": flint.arb.tanh, "erf": flint.arb.erf,
             "erfc": flint.arb.erfc,
+            "exp2": lambda x: flint.arb(2) ** x, "log2": lambda x: x.log() / flint.arb.const_log2(),
+            "sin": flint.arb.sin, "cos": flint.arb.cos, "tan": flint.arb.tan,
+            "sinh": flint.arb.sinh, "cosh": flint.arb.cosh, "arcsinh": flint.arb.asinh,
+            "arctanh": flint.arb.atanh, "erfinv": flint.arb.erfinv, "sign": flint.arb.sgn,
+            "gammaln": lambda x: x.lgamma() if x > 0 else abs(x.gamma()).log(),
         }  # fmt: skip
 
     def number(self, value: float) -> Any:

@@ -28,6 +28,15 @@ OVERFLOW_SHARE = 0.99
 """An intermediate above this share of the largest number may overflow in an implementation that rounds differently."""
 
 
+_POLES: dict[str, Callable[[Any, Any], Any]] = {
+    "tan": lambda x, z: np.minimum(1.0, 1.0 / np.abs(z)),
+    "arctanh": lambda x, z: 1.0 - np.abs(x),
+    "erfinv": lambda x, z: 1.0 - np.abs(x),
+    "gammaln": lambda x, z: np.where(x < 0.5, x - np.round(x), x),
+}
+"""Distance of the argument x of z = f(x) from the nearest pole of f, to first order."""
+
+
 class OutputTruth(Struct):
     """Value and error parts of one output; views of buffers that the next call overwrites."""
 
@@ -83,7 +92,9 @@ class Truth:
         name = frame.node.primitive
         if name == "divide" and frame.operands[1].parts:
             return frame.operands[1].value, frame.operands[1].total()
-        if name in ("log", "sqrt") and frame.operands[0].parts:
+        if name in _POLES and frame.operands[0].parts:
+            return _POLES[name](frame.operands[0].value, frame.value), frame.operands[0].total()
+        if name in ("log", "log2", "sqrt") and frame.operands[0].parts:
             return frame.operands[0].value, frame.operands[0].total()
         if name == "log1p":
             return 1.0 + frame.operands[0].value, frame.operands[0].total()

@@ -85,8 +85,10 @@ PRIMITIVES: dict[str, Primitive] = {
     for p in (
         *_elementwise(np.add, np.subtract, np.multiply, np.divide, np.negative, np.absolute, np.square),
         *_elementwise(np.sqrt, np.exp, np.expm1, np.log, np.log1p, np.tanh, np.maximum, np.minimum),
+        *_elementwise(np.exp2, np.log2, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.arcsinh, np.arctanh, np.sign),
         *_elementwise(np.greater, np.greater_equal, np.less, np.less_equal),
-        *_elementwise(scipy.special.erf, scipy.special.erfc, longdouble=False),
+        *_elementwise(scipy.special.erf, scipy.special.erfc, scipy.special.erfinv, longdouble=False),
+        *_elementwise(scipy.special.gammaln),  # the oracle's own in longdouble: see loggamma
         Primitive("where", np.where, "elementwise"),
         Primitive("reshape", np.reshape, "view", ("shape",)),
         Primitive("transpose", np.transpose, "view", ("axes",)),

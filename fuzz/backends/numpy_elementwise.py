@@ -1,0 +1,87 @@
+"""Elementwise operators in NumPy: its ufuncs, and compositions for the activations it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fuzz.backends.base import Array
+from fuzz.backends.numpy_backend import BACKEND
+
+UFUNCS = {
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log2": np.log2,
+    "log1p": np.log1p,
+    "sqrt": np.sqrt,
+    "reciprocal": np.reciprocal,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asinh": np.arcsinh,
+    "atanh": np.arctanh,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "sign": np.sign,
+    "add": np.add,
+    "multiply": np.multiply,
+    "divide": np.divide,
+}
+"""Operator -> the ufunc that computes it."""
+
+
+def writing(ufunc: np.ufunc) -> Callable[..., None]:
+    """`ufunc` as a kernel that writes into the engine's buffer."""
+
+    def call(*inputs: Array, out: Array) -> None:
+        ufunc(*inputs, out=out)
+
+    return call
+
+
+for _operator, _ufunc in UFUNCS.items():
+    BACKEND.operator(_operator, name=_ufunc.__name__, provenance="library", source=f"numpy.{_ufunc.__name__}")(
+        writing(_ufunc)
+    )
+
+
+@BACKEND.operator("clip", name="clip", provenance="library", source="numpy.clip")
+def clip(x: Array, *, low: float, high: float, out: Array) -> None:
+    np.clip(x, x.dtype.type(low), x.dtype.type(high), out=out)
+
+
+@BACKEND.operator("relu", name="maximum", provenance="composed", source="numpy.maximum(x, 0)")
+def relu(x: Array, *, out: Array) -> None:
+    np.maximum(x, x.dtype.type(0), out=out)
+
+
+@BACKEND.operator("rsqrt", name="formula", provenance="composed", source="1 / numpy.sqrt(x)")
+def rsqrt(x: Array, *, out: Array) -> None:
+    np.sqrt(x, out=out)
+    np.divide(x.dtype.type(1), out, out=out)
+
+
+@BACKEND.operator("sigmoid", name="formula", provenance="composed", source="1 / (1 + exp(-x))")
+def sigmoid(x: Array, *, out: Array) -> None:
+    np.negative(x, out=out)
+    np.exp(out, out=out)
+    np.add(out, x.dtype.type(1), out=out)
+    np.divide(x.dtype.type(1), out, out=out)
+
+
+@BACKEND.operator("silu", name="formula", provenance="composed", source="x / (1 + exp(-x))")
+def silu(x: Array, *, out: Array) -> None:
+    np.negative(x, out=out)
+    np.exp(out, out=out)
+    np.add(out, x.dtype.type(1), out=out)
+    np.divide(x, out, out=out)
+
+
+@BACKEND.operator("elu", name="formula", provenance="composed", source="where(x > 0, x, alpha expm1(min(x, 0)))")
+def elu(x: Array, *, alpha: float, out: Array) -> None:
+    np.minimum(x, x.dtype.type(0), out=out)
+    np.expm1(out, out=out)
+    np.multiply(out, x.dtype.type(alpha), out=out)
+    np.copyto(out, x, where=x > 0)

@@ -1,0 +1,64 @@
+"""Elementwise operators in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fuzz.backends.torch_backend import BACKEND, F, Tensor, torch
+
+FUNCTIONS = {
+    "sigmoid": "sigmoid",
+    "relu": "relu",
+    "sign": "sign",
+    "exp2": "exp2",
+    "expm1": "expm1",
+    "log": "log",
+    "log2": "log2",
+    "log1p": "log1p",
+    "sqrt": "sqrt",
+    "rsqrt": "rsqrt",
+    "reciprocal": "reciprocal",
+    "sin": "sin",
+    "cos": "cos",
+    "tan": "tan",
+    "asinh": "asinh",
+    "atanh": "atanh",
+    "sinh": "sinh",
+    "cosh": "cosh",
+    "erf": "erf",
+    "erfc": "erfc",
+    "erfinv": "erfinv",
+    "lgamma": "lgamma",
+    "add": "add",
+    "multiply": "mul",
+    "divide": "div",
+}
+"""Operator -> name in torch."""
+
+
+def calling(name: str) -> Callable[..., Tensor]:
+    """torch's function of that name, looked up when it is first called."""
+
+    def call(*inputs: Tensor) -> Tensor:
+        return getattr(torch, name)(*inputs)
+
+    return call
+
+
+for _operator, _name in FUNCTIONS.items():
+    BACKEND.implementation(_operator, _name, f"torch.{_name}")(calling(_name))
+
+
+@BACKEND.implementation("silu", "silu", "torch.nn.functional.silu")
+def silu(x: Tensor) -> Tensor:
+    return F.silu(x)
+
+
+@BACKEND.implementation("elu", "elu", "torch.nn.functional.elu")
+def elu(x: Tensor, *, alpha: float) -> Tensor:
+    return F.elu(x, alpha=alpha)
+
+
+@BACKEND.implementation("clip", "clamp", "torch.clamp")
+def clip(x: Tensor, *, low: float, high: float) -> Tensor:
+    return torch.clamp(x, low, high)
