@@ -12,6 +12,7 @@ from fuzz.thresholds import (
     FLAG,
     LOW_PRECISION_SHARE,
     ORDER,
+    REPEATS,
     REPRESENTABLE_SHARE,
     WRONG_SLOPE,
     ill_conditioned_above,
@@ -29,6 +30,8 @@ class Downcast(Struct, frozen=True):
     """rms error in units of u32 E on this draw."""
     rms_normal: float
     """The same on a draw from N(0,1)."""
+    repeats: float = 0.0
+    """Correlation of the errors with those on inputs whose extra low bits differ: an error of the formula repeats."""
 
     def sign(self) -> str | None:
         """The sign that shows it, or None."""
@@ -37,7 +40,7 @@ class Downcast(Struct, frozen=True):
             return f"{self.representable:.0%} of its float64 outputs are float32 numbers"
         if self.unchanged >= REPRESENTABLE_SHARE:
             return f"{self.unchanged:.0%} of its float64 outputs ignore input bits that float32 cannot hold"
-        if low <= self.rms_here <= high and low <= self.rms_normal <= high:
+        if low <= self.rms_here <= high and low <= self.rms_normal <= high and self.repeats < REPEATS:
             return f"its float64 error is that of float32 arithmetic ({self.rms_here:.2g} of float32's bound)"
         return None
 
