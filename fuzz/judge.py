@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from msgspec import Struct
 
 from fuzz.measure import Measurement
@@ -71,6 +73,17 @@ class Probe(Struct, frozen=True):
     """Share of elements above FLAG there."""
 
 
+class Misrounded(Struct, frozen=True):
+    """Results that are not the number nearest to the exact value, where IEEE 754 requires that."""
+
+    count: int
+    """All of them in float32; in float64, where each is decided exactly, those among the first candidates."""
+    ulps: float
+    """Largest error in ulp of the exact value; infinite where only one of both is finite."""
+    index: int
+    """Where, in C order."""
+
+
 class Evidence(Struct, frozen=True):
     """Everything the verdict of one output may depend on."""
 
@@ -85,6 +98,8 @@ class Evidence(Struct, frozen=True):
     """First order is void at the worst element."""
     reduces: bool = False
     probe: Probe | None = None
+    misrounded: Misrounded | None = None
+    """Set where the operation has to be correctly rounded, is not, and nothing else is suspicious."""
 
 
 class Judgement(Struct, frozen=True):
@@ -112,6 +127,8 @@ def judge(e: Evidence) -> Judgement:
         return Judgement("indeterminate", f"the error bound overflows at {m.unbounded} elements")
     high = e.ladder.high_rho if e.ladder else 0.0
     if not suspicious(m) and high <= FLAG:
+        if e.misrounded is not None:
+            return _not_correctly_rounded(m, e.misrounded)
         accepted = _accepted(m, e.u)
         if not m.overflow_explained:
             return accepted
@@ -131,6 +148,14 @@ def judge(e: Evidence) -> Judgement:
             "indeterminate", f"rho {m.rho.largest:.3g}, but no second precision to tell why: {e.no_ladder}"
         )
     return _by_ladder(e, e.ladder)
+
+
+def _not_correctly_rounded(m: Measurement, found: Misrounded) -> Judgement:
+    size = f"up to {found.ulps:.4g} ulp" if found.ulps < math.inf else "infinite or NaN on one side only"
+    return Judgement(
+        "not_correctly_rounded",
+        f"{found.count} of {m.size} elements are not the nearest number: {size}, the worst at {found.index}",
+    )
 
 
 def _accepted(m: Measurement, u: float) -> Judgement:

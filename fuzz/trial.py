@@ -19,10 +19,12 @@ from fuzz.measure import Measurement
 from fuzz.oracle.arithmetic import DependencyArithmetic
 from fuzz.oracle.element import evaluate
 from fuzz.probe import probe, shortened
+from fuzz.rounding import misrounded
 from fuzz.targets import Target
 from fuzz.thresholds import ACCEPT, FLAG, ill_conditioned_above
 from fuzz.workbench import Bench, Workbench, copy_inputs
 from results.columns import Row
+from strategies.contract import Criterion
 from strategies.problem import Problem
 from strategies.sampling import draw, stream
 
@@ -191,6 +193,9 @@ class _Trial:
             flush_rho = rung.flush_rho(output, values)
             assert rung.truth is not None
             void = bool(rung.truth.void(output).reshape(-1)[m.rho.index])
+        unrounded = None
+        if self.bench.contract.criterion is Criterion.CORRECTLY_ROUNDED and m.size and not suspicious(m):
+            unrounded = misrounded(self.bench, rung, output, values)
         reduces = self.bench.reduction_length > 1
         if suspicious(m) and reduces and ladder is not None and not m.nonfinite_mismatch:
             short = self._probe(target, output)
@@ -204,6 +209,7 @@ class _Trial:
                 void=void,
                 reduces=reduces,
                 probe=short,
+                misrounded=unrounded,
             )
         )
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.special
 
 from fuzz.oracle.frames import Frame, Operand, Real
-from fuzz.oracle.loggamma import digamma, loggamma
+from fuzz.oracle.functions import gammaln, sign, wave
 
 Rule = Callable[[Frame], None]
 
@@ -93,37 +93,6 @@ def _elementary(function: Callable[..., Any], derivative: Callable[[Real, Real],
 def _gauss(x: Real, z: Real) -> Real:
     result: Real = (2.0 / math.sqrt(math.pi)) * np.exp(-x * x)
     return result
-
-
-def _wave(function: np.ufunc, slope: np.ufunc) -> Rule:
-    """z = sin x or cos x, for any error d of x, even one longer than the period, by the addition theorem:
-    |f(x + d) - f(x)| <= |f'(x)| min(d, 1) + |f(x)| min(d^2/2, 2)."""
-
-    def rule(f: Frame) -> None:
-        (x,) = f.operands
-        function(x.value, out=f.value)
-        d = f.charges.u * np.asarray(x.total(), f.value.dtype)
-        f.carry(x, np.absolute(slope(x.value)) * np.minimum(1.0, 1.0 / d))
-        f.put(0, f.magnitude() * np.minimum(d * d / 2.0, 2.0) / f.charges.u)
-        f.local(f.charges.constants[function.__name__])
-
-    return rule
-
-
-def _gammaln(f: Frame) -> None:
-    (x,) = f.operands
-    loggamma(x.value, out=f.value)
-    f.carry(x, np.absolute(digamma(x.value)))
-    f.local(f.charges.constants["gammaln"])
-
-
-def _sign(f: Frame) -> None:
-    """Exact, but for the jump: where x may be 0 within its error, either side and 0 are right."""
-    (x,) = f.operands
-    np.sign(x.value, out=f.value)
-    error = np.asarray(x.total(), f.value.dtype)
-    f.put(0, np.where((error > 0) & (x.magnitude() <= f.charges.u * error), 2.0 / f.charges.u, 0.0))
-    f.local()  # a wrong sign then has rho 1/u, not infinity: its growth with precision can be seen
 
 
 def _comparison(function: np.ufunc) -> Rule:
@@ -274,16 +243,16 @@ RULES: dict[str, Rule] = {
     "erfc": _elementary(scipy.special.erfc, _gauss),
     "exp2": _elementary(np.exp2, lambda x, z: math.log(2.0) * z),
     "log2": _elementary(np.log2, lambda x, z: 1.0 / (math.log(2.0) * x)),
-    "sin": _wave(np.sin, np.cos),
-    "cos": _wave(np.cos, np.sin),
+    "sin": wave(np.sin, np.cos),
+    "cos": wave(np.cos, np.sin),
     "tan": _elementary(np.tan, lambda x, z: 1.0 + z * z),
     "sinh": _elementary(np.sinh, lambda x, z: np.cosh(x)),
     "cosh": _elementary(np.cosh, lambda x, z: np.sinh(x)),
     "arcsinh": _elementary(np.arcsinh, lambda x, z: 1.0 / np.hypot(1.0, x)),
     "arctanh": _elementary(np.arctanh, lambda x, z: 1.0 / ((1.0 - x) * (1.0 + x))),
     "erfinv": _elementary(scipy.special.erfinv, lambda x, z: (math.sqrt(math.pi) / 2.0) * np.exp(z * z)),
-    "gammaln": _gammaln,
-    "sign": _sign,
+    "gammaln": gammaln,
+    "sign": sign,
     "greater": _comparison(np.greater),
     "greater_equal": _comparison(np.greater_equal),
     "less": _comparison(np.less),

@@ -1,0 +1,62 @@
+"""Which results of an operation that IEEE 754 requires to be correctly rounded are not, and by how much."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fuzz.backends.base import Array
+from fuzz.judge import Misrounded
+from fuzz.oracle.element import evaluate
+from fuzz.oracle.exact import ExactArithmetic
+from fuzz.oracle.plain import plain
+from fuzz.workbench import Bench, Rung
+from strategies.precision import precision
+
+DECIDED = 64
+"""Candidates decided exactly a trial; one is enough for the verdict, the others give the size."""
+
+
+def misrounded(bench: Bench, rung: Rung, output: int, values: Array) -> Misrounded | None:
+    """The misrounded elements of `values`, or None. Zeros of either sign are one value here.
+
+    In float32 the truth in float64 rounds to the right number: 53 >= 2 * 24 + 2 bits make rounding twice harmless for
+    + - * / and sqrt (Figueroa 1995), also where the result is subnormal. In float64 the truth is no such help, so
+    everything that differs from it or from NumPy's own float64 is decided with fractions.
+    """
+    flat = values.reshape(-1)
+    with np.errstate(all="ignore"):
+        nearest = rung.yardsticks[output].value.astype(values.dtype)
+    candidates = (flat != nearest) & ~(np.isnan(flat) & np.isnan(nearest))
+    if rung.dtype == "float64":
+        own = plain(bench.program, rung.inputs(), rung.dtype)[output].reshape(-1)
+        candidates |= (flat != own) & ~np.isnan(flat)
+    positions = np.flatnonzero(candidates)
+    errors = {p: _error(bench, rung, output, np.unravel_index(p, values.shape), flat[p]) for p in positions[:DECIDED]}
+    wrong = {p: ulps for p, ulps in errors.items() if ulps > 0}
+    if not wrong:
+        return None
+    worst = max(wrong, key=lambda p: wrong[p])
+    count = len(positions) if rung.dtype == "float32" else len(wrong)
+    return Misrounded(count, wrong[worst], int(worst))
+
+
+def _error(bench: Bench, rung: Rung, output: int, at: tuple[Any, ...], value: Any) -> float:
+    """The error of one element in ulp of the exact value; 0 when it is the nearest number, ties to even."""
+    p, exact_arithmetic = precision(rung.dtype), ExactArithmetic()
+    try:
+        exact = evaluate(bench.program, output, tuple(map(int, at)), rung.inputs(), exact_arithmetic).value
+    except (ZeroDivisionError, ValueError, OverflowError):  # the exact value, or an input, is no number
+        return math.inf
+    nearest = exact_arithmetic.rounded(exact)
+    with np.errstate(all="ignore"):
+        right = p.numpy.type(nearest)
+    if value == right:
+        return 0.0
+    if not (math.isfinite(value) and math.isfinite(right)):
+        return math.inf
+    exponent = max(math.frexp(nearest)[1] - 1, p.minimum_exponent) if exact else p.minimum_exponent
+    return float(abs(Fraction(float(value)) - exact) / Fraction(2) ** (exponent - p.digits + 1))
