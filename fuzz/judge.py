@@ -77,7 +77,7 @@ class Misrounded(Struct, frozen=True):
     """Results that are not the number nearest to the exact value, where IEEE 754 requires that."""
 
     count: int
-    """All of them in float32; in float64, where each is decided exactly, those among the first candidates."""
+    """Elements that differ from the rounded truth (in float64 from NumPy's own result, confirmed on the largest)."""
     ulps: float
     """Largest error in ulp of the exact value; infinite where only one of both is finite."""
     index: int

@@ -27,21 +27,24 @@ def misrounded(bench: Bench, rung: Rung, output: int, values: Array) -> Misround
     + - * / and sqrt (Figueroa 1995), also where the result is subnormal. In float64 the truth is no such help, so
     everything that differs from it or from NumPy's own float64 is decided with fractions.
     """
-    flat = values.reshape(-1)
+    flat, value = values.reshape(-1), rung.yardsticks[output].value
     with np.errstate(all="ignore"):
-        nearest = rung.yardsticks[output].value.astype(values.dtype)
-    candidates = (flat != nearest) & ~(np.isnan(flat) & np.isnan(nearest))
+        nearest = value.astype(values.dtype)
+        size = np.abs(flat - value) / np.spacing(np.abs(nearest))
+    differs = candidates = (flat != nearest) & ~(np.isnan(flat) & np.isnan(nearest))
     if rung.dtype == "float64":
         own = plain(bench.program, rung.inputs(), rung.dtype)[output].reshape(-1)
-        candidates |= (flat != own) & ~np.isnan(flat)
+        differs = (flat != own) & ~(np.isnan(flat) & np.isnan(own))
+        candidates = candidates | differs
     positions = np.flatnonzero(candidates)
-    errors = {p: _error(bench, rung, output, np.unravel_index(p, values.shape), flat[p]) for p in positions[:DECIDED]}
-    wrong = {p: ulps for p, ulps in errors.items() if ulps > 0}
-    if not wrong:
+    positions = positions[np.argsort(-size[positions])][:DECIDED].tolist()
+    errors = {p: _error(bench, rung, output, np.unravel_index(p, values.shape), flat[p]) for p in positions}
+    if not any(errors.values()):
         return None
-    worst = max(wrong, key=lambda p: wrong[p])
-    count = len(positions) if rung.dtype == "float32" else len(wrong)
-    return Misrounded(count, wrong[worst], int(worst))
+    worst = max(errors, key=lambda p: errors[p])
+    agreed = all(bool(ulps) == bool(differs[p]) for p, ulps in errors.items())  # so what was not decided counts, too
+    count = np.count_nonzero(differs) if agreed else np.count_nonzero(list(errors.values()))
+    return Misrounded(int(count), errors[worst], worst)
 
 
 def _error(bench: Bench, rung: Rung, output: int, at: tuple[Any, ...], value: Any) -> float:

@@ -154,7 +154,8 @@ class Frame(Operand):
         if units:
             magnitude = self.magnitude()
             self.put(0, magnitude if units == 1.0 else np.multiply(magnitude, units, out=self._scratch))
-        floor = (self.charges.underflow if underflows else 0.0) + self.charges.flush
+        # below the normal range the ulp is the smallest subnormal: `units` of half of it
+        floor = (self.charges.underflow * max(1.0, units) if underflows else 0.0) + self.charges.flush
         if floor and self.charges.rounding:
             self.put(0, floor)
 

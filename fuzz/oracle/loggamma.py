@@ -73,6 +73,6 @@ def _positive(x: Any) -> Any:
 
 
 def digamma(x: Real) -> Real:
-    """Slope of `loggamma`; float64 is enough for a bound."""
-    result: Real = scipy.special.digamma(x.astype(np.float64))
-    return result
+    """Slope of `loggamma`; float64 is enough for a bound, but next to the pole at 0 it would overflow: -1/x there."""
+    slope: Real = scipy.special.digamma(x.astype(np.float64))
+    return np.where(np.abs(x) < 1e-30, -1.0 / x, slope)

@@ -64,8 +64,11 @@ def _square(f: Frame) -> None:
 def _sqrt(f: Frame) -> None:
     (x,) = f.operands
     np.sqrt(x.value, out=f.value)
+    both = 2.0 * f.value
+    if f.charges.flush:  # an error d as large as x itself: sqrt x - sqrt(x - d) = d / (sqrt x + sqrt(x - d))
+        both = f.value + np.sqrt(np.maximum(x.value - f.charges.u * x.total(), 0.0))
     # at x = 0 the derivative is infinite but an exact zero stays exact: 0 * (1/0) must not become NaN
-    f.carry(x, np.divide(0.5, f.value, out=np.zeros_like(f.value), where=f.value > 0))
+    f.carry(x, np.divide(1.0, both, out=np.zeros_like(f.value), where=f.value > 0))
     f.local(f.charges.constants["sqrt"], underflows=False)
 
 
