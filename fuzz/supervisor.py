@@ -64,7 +64,6 @@ class Supervisor:
     def __init__(self, directory: Path, setup: Setup, workers: int, limits: Limits, modules: tuple[str, ...]) -> None:
         limit_threads()
         os.environ[PRELOAD] = ",".join(modules)
-        os.environ["PYTHONSAFEPATH"] = "1"  # else the fork server imports what lies in the user's folder first
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["fuzz.preload"])
         self._directory = CampaignDirectory(directory)

@@ -22,6 +22,10 @@ COMMAND = (sys.executable, "-m", "fuzz.cli")
 TINY = ("sum", "--dims", "rows=3,n=8", "--targets", "numpy")
 
 
+def _environment(variables: dict[str, str]) -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"} | variables
+
+
 class Cli:
     """Runs `ulpfuzz` in one folder; what is still running at the end of a test is ended."""
 
@@ -34,7 +38,7 @@ class Cli:
         return subprocess.run(
             [*COMMAND, *map(str, arguments)],
             cwd=self.folder,
-            env=os.environ | variables,
+            env=_environment(variables),
             capture_output=True,
             text=True,
             errors="replace",
@@ -53,7 +57,7 @@ class Cli:
         process = subprocess.Popen(
             [*COMMAND, *map(str, arguments)],
             cwd=self.folder,
-            env=os.environ | variables,
+            env=_environment(variables),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -80,9 +84,9 @@ def rows_of(directory: Path) -> dict[tuple[Any, ...], Row]:
     return found
 
 
-def elements_of(directory: Path) -> list[Row]:
-    rows: list[Row] = results.open(directory).elements.to_table().to_pylist()
-    return sorted(rows, key=repr)
+def elements_of(directory: Path) -> list[str]:
+    """Sampled elements as text: NaN equals NaN."""
+    return sorted(map(repr, results.open(directory).elements.to_table().to_pylist()))
 
 
 def differing(one: dict[tuple[Any, ...], Row], other: dict[tuple[Any, ...], Row]) -> list[tuple[Any, ...]]:

@@ -38,7 +38,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]
     return run
 
 
-def fixed(folder: Path, trials: int = 2500) -> tuple[object, ...]:
+def fixed(folder: Path, trials: int = 1200) -> tuple[object, ...]:
     """Two problems would need equal dims: a file with one is enough."""
     (folder / "c.toml").write_text(
         f"""
@@ -89,7 +89,7 @@ def test_killed_campaigns_go_on(
     for _ in range(KILLS):
         process = ulpfuzz.start(*go_on(ulpfuzz, arguments))
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(moments.uniform(0.3, 2.0))
+            process.wait(moments.uniform(0.3, 1.5))
         kill(process)
         process.communicate()
     ulpfuzz.ok(*go_on(ulpfuzz, arguments))
@@ -104,12 +104,12 @@ def test_a_campaign_survives_the_loss_of_its_workers(
     tmp_path: Path,
 ) -> None:
     moments = random.Random(f"{SEED} {victims.__name__}")
-    arguments = fixed(tmp_path, 2500 * max(1, KILLS // 4))
+    arguments = fixed(tmp_path, 1200 * max(1, KILLS // 4))
     peace = undisturbed(*arguments)
     process = ulpfuzz.start(*arguments, "--out", "c")
     killed = 0
     while killed < KILLS and process.poll() is None:
-        time.sleep(moments.uniform(0.2, 0.9))
+        time.sleep(moments.uniform(0.2, 0.7))
         with contextlib.suppress(psutil.NoSuchProcess, IndexError):
             moments.choice(victims(process.pid)).kill()
             killed += 1
