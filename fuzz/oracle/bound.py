@@ -93,7 +93,8 @@ class Truth:
         if name == "divide" and frame.operands[1].parts:
             return frame.operands[1].value, frame.operands[1].total()
         if name in _POLES and frame.operands[0].parts:
-            return _POLES[name](frame.operands[0].value, frame.value), frame.operands[0].total()
+            with np.errstate(all="ignore"):
+                return _POLES[name](frame.operands[0].value, frame.value), frame.operands[0].total()
         if name in ("log", "log2", "sqrt") and frame.operands[0].parts:
             return frame.operands[0].value, frame.operands[0].total()
         if name == "log1p":
