@@ -118,7 +118,7 @@ def judge(e: Evidence) -> Judgement:
         return Judgement(
             accepted.verdict, f"{accepted.detail}; {m.overflow_explained} elements overflow in the formula"
         )
-    if m.rho.largest > FLAG and e.flush_rho is not None and e.flush_rho <= ACCEPT:
+    if m.rho.largest > FLAG and e.flush_rho is not None and e.flush_rho <= FLAG:
         return Judgement(
             "subnormals_flushed", f"rho {m.rho.largest:.3g}, with subnormals read as zero {e.flush_rho:.2g}"
         )
