@@ -95,7 +95,7 @@ class Evidence(Struct, frozen=True):
     flush_rho: float | None = None
     """Largest rho with an allowance for flushed subnormals; None when not computed."""
     void: bool = False
-    """First order is void at the worst element."""
+    """First order is void at every flagged element."""
     reduces: bool = False
     probe: Probe | None = None
     misrounded: Misrounded | None = None
@@ -135,7 +135,7 @@ def judge(e: Evidence) -> Judgement:
         return Judgement(
             accepted.verdict, f"{accepted.detail}; {m.overflow_explained} elements overflow in the formula"
         )
-    if m.rho.largest > FLAG and e.flush_rho is not None and e.flush_rho <= ACCEPT:
+    if m.rho.largest > FLAG and e.flush_rho is not None and e.flush_rho <= FLAG:
         return Judgement(
             "subnormals_flushed", f"rho {m.rho.largest:.3g}, with subnormals read as zero {e.flush_rho:.2g}"
         )

@@ -192,7 +192,8 @@ class _Trial:
         if m.rho.largest > FLAG:
             flush_rho = rung.flush_rho(output, values)
             assert rung.truth is not None
-            void = bool(rung.truth.void(output).reshape(-1)[m.rho.index])
+            flagged = rung.yardsticks[output].rho > FLAG
+            void = bool(rung.truth.void(output).reshape(-1)[flagged].all())
         unrounded = None
         if self.bench.contract.criterion is Criterion.CORRECTLY_ROUNDED and m.size and not suspicious(m):
             unrounded = misrounded(self.bench, rung, output, values)
