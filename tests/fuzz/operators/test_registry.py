@@ -47,9 +47,10 @@ def test_contract_and_reference_fit(name: str) -> None:
 def test_every_attribute_value_traces(name: str) -> None:
     found = OPERATORS[name]
     sizes = dict.fromkeys(found.contract.dim_names, 3)
+    defaults = {key: spec.default for key, spec in found.contract.attributes}
     for key, spec in found.contract.attributes:
         for value in (*spec.usual, *spec.unusual):
-            trace(found.reference, found.contract.shapes(sizes), {key: value})
+            trace(found.reference, found.contract.shapes(sizes), defaults | {key: value})
 
 
 def test_every_primitive_that_computes_has_a_rule() -> None:

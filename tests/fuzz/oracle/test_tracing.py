@@ -22,7 +22,7 @@ X = {"x": (3, 4)}
         (lambda x: max(x, 0.0), "may not branch on values"),
         (lambda x: math.exp(x), "plain numbers or arrays"),
         (lambda x: np.asarray(x) * 2, "plain numbers or arrays"),
-        (lambda x: np.sin(x), "sin is not a primitive of the oracle: use absolute, add"),
+        (lambda x: np.arccos(x), "arccos is not a primitive of the oracle: use absolute, add"),
         (lambda x: x**2, "power is not a primitive"),
         (lambda x: np.cumsum(x), "cumsum is not a primitive"),
         (lambda x: np.add.accumulate(x), "add.accumulate is not a primitive"),
