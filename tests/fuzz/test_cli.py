@@ -47,7 +47,8 @@ def test_interrupts_at_random_moments_lose_nothing(ulpfuzz: Cli) -> None:
         time.sleep(moments.uniform(0.0, 1.0))
         os.killpg(process.pid, signal.SIGINT)
         _, messages = process.communicate(timeout=30)
-        assert process.returncode in (0, 130), messages
+        # -2: in the last moments of the interpreter, all done, where Python has given back its handler
+        assert process.returncode in (0, 130, -signal.SIGINT), messages
         assert "Traceback" not in messages
     ulpfuzz.ok(*(("resume", "c") if described.exists() else (*campaign, "--out", "c")))
     assert not differing(rows_of(ulpfuzz.folder / "c"), rows_of(ulpfuzz.folder / "peace"))
