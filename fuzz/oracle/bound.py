@@ -83,7 +83,7 @@ class Truth:
         name = frame.node.primitive
         if name == "divide" and frame.operands[1].parts:
             return frame.operands[1].value, frame.operands[1].total()
-        if name in ("log", "sqrt") and frame.operands[0].parts:
+        if name == "log" and frame.operands[0].parts:
             return frame.operands[0].value, frame.operands[0].total()
         if name == "log1p":
             return 1.0 + frame.operands[0].value, frame.operands[0].total()

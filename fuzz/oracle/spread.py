@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fuzz.oracle.primitives import PRIMITIVES, call_arguments
+from fuzz.oracle.products import taken
 from fuzz.oracle.program import Node, Program, Ref
 
 
@@ -47,6 +48,10 @@ def _through(name: str, static: dict[str, Any], masks: list[Any], values: list[A
         return primitive.function(masks[0], **call_arguments(static))
     if primitive.kind == "reduction":
         return np.any(masks[0], axis=static["axis"], keepdims=static["keepdims"])
+    if primitive.kind == "gather":
+        return taken(masks[0], masks[1], static["positions"], static["padded"])
+    if primitive.kind == "scan":
+        return np.logical_or.accumulate(masks[0], axis=static["axis"][0])
     if primitive.kind == "matmul":
         return np.any(masks[0], axis=-1, keepdims=True) | np.any(masks[1], axis=-2, keepdims=True)
     return np.logical_or.reduce(np.broadcast_arrays(*masks)) if len(masks) > 1 else masks[0]
