@@ -3,11 +3,33 @@
 from __future__ import annotations
 
 from fuzz.errors import UserError, unknown
-from fuzz.operators import activations, normalisation, reductions
+from fuzz.operators import (
+    activations,
+    convolutions,
+    logarithms,
+    normalisation,
+    pools,
+    products,
+    reductions,
+    statistics,
+    statistics_norms,
+)
 from fuzz.operators.base import Operator
 
 OPERATORS: dict[str, Operator] = {
-    operator.name: operator for family in (normalisation, reductions, activations) for operator in family.OPERATORS
+    operator.name: operator
+    for family in (
+        normalisation,
+        reductions,
+        activations,
+        statistics,
+        logarithms,
+        statistics_norms,
+        products,
+        convolutions,
+        pools,
+    )
+    for operator in family.OPERATORS
 }
 
 

@@ -146,6 +146,8 @@ class _Slice:
 
     def _combine(self, primitive: str, static: Mapping[str, Any], values: list[Any]) -> Any:
         a = self.arithmetic
+        if primitive == "count_nonzero":
+            return a.number(float(sum(map(bool, values))))
         if primitive in ("max", "min"):
             best = values[0]
             for value in values[1:]:

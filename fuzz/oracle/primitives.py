@@ -103,6 +103,7 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive("mean", np.mean, "reduction", ("axis", "keepdims")),
         Primitive("var", np.var, "reduction", ("axis", "keepdims", "ddof")),
         Primitive("prod", np.prod, "reduction", ("axis", "keepdims")),
+        Primitive("count_nonzero", np.count_nonzero, "reduction", ("axis", "keepdims")),
         Primitive("cumsum", np.cumsum, "scan", ("axis",)),
         Primitive("max", np.max, "reduction", ("axis", "keepdims")),
         Primitive("min", np.min, "reduction", ("axis", "keepdims")),

@@ -59,6 +59,12 @@ def prod(f: Frame) -> None:
         f.put(0, np.where(may_underflow, (n - 1) * floor * most, 0.0))
 
 
+def count_nonzero(f: Frame) -> None:
+    """A whole number below the unit roundoff's reciprocal: exact, whatever the operand's errors."""
+    (x,) = f.operands
+    np.copyto(f.value, np.count_nonzero(x.value, axis=f.static["axis"], keepdims=f.static["keepdims"]))
+
+
 def prefix_classes(n: int) -> tuple[int, ...]:
     """Lengths under which the prefixes of n terms are charged: the next power of two, at most n.
 

@@ -254,6 +254,7 @@ RULES: dict[str, Rule] = {
     "mean": _mean,
     "var": _var,
     "prod": products.prod,
+    "count_nonzero": products.count_nonzero,
     "cumsum": products.cumsum,
     "gather": products.gather,
     "max": _extreme(np.max, -np.inf),
@@ -265,7 +266,7 @@ RULES: dict[str, Rule] = {
 
 def part_keys(primitive: str, static: dict[str, Any], operands: tuple[Operand, ...], rounding: bool) -> tuple[int, ...]:
     """Which parts the result of a primitive has, before any value is known."""
-    if primitive in ("greater", "greater_equal", "less", "less_equal"):
+    if primitive in ("greater", "greater_equal", "less", "less_equal", "count_nonzero"):
         return ()
     keys = {key for operand in operands for key in operand.parts}
     n = static.get("length", 0)
