@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fuzz.backends import jax_arrays, numpy_arrays, scipy_arrays, torch_arrays, tvm_arrays  # noqa: F401 - register
 from fuzz.backends.base import Backend
 from fuzz.backends.jax_backend import BACKEND as JAX
 from fuzz.backends.numpy_backend import BACKEND as NUMPY
