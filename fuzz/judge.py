@@ -52,6 +52,8 @@ class Ladder(Struct, frozen=True):
     high_rho: float
     slope: float | None
     """s, median over the flagged elements; None where no element has an error."""
+    high_sequential: float | None = None
+    """Largest rho at the float64 rung under the bound of sequential addition, where high_rho exceeds FLAG."""
     downcast: Downcast | None = None
     saturated: bool = False
     """All digits are lost on both rungs; `slope` is then that of N(0,1) inputs, None where those are healthy."""
@@ -80,6 +82,8 @@ class Evidence(Struct, frozen=True):
     """Largest rho with an allowance for flushed subnormals; None when not computed."""
     void: bool = False
     """First order is void at the worst element."""
+    overflowed: bool = False
+    """An intermediate of the formula leaves the dtype's range at the worst element."""
     reduces: bool = False
     probe: Probe | None = None
 
@@ -107,12 +111,16 @@ def judge(e: Evidence) -> Judgement:
         )
     if m.unbounded:
         return Judgement("indeterminate", f"the error bound overflows at {m.unbounded} elements")
-    high = e.ladder.high_rho if e.ladder else 0.0
+    high = e.ladder.high_rho if e.ladder and not _order_explains(e, e.ladder) else 0.0
     if not suspicious(m) and high <= FLAG:
         return _accepted(m, e.u)
     if m.rho.largest > FLAG and e.flush_rho is not None and e.flush_rho <= ACCEPT:
         return Judgement(
             "subnormals_flushed", f"rho {m.rho.largest:.3g}, with subnormals read as zero {e.flush_rho:.2g}"
+        )
+    if e.overflowed:
+        return Judgement(
+            "indeterminate", f"rho {m.rho.largest:.3g}, where an intermediate of the formula leaves the dtype's range"
         )
     if e.void:
         return Judgement(
@@ -123,6 +131,11 @@ def judge(e: Evidence) -> Judgement:
             "indeterminate", f"rho {m.rho.largest:.3g}, but no second precision to tell why: {e.no_ladder}"
         )
     return _by_ladder(e, e.ladder)
+
+
+def _order_explains(e: Evidence, ladder: Ladder) -> bool:
+    """Whether what only the float64 rung of a reduction shows stays within the bound of sequential addition."""
+    return e.reduces and ladder.high_sequential is not None and ladder.high_sequential <= ACCEPT
 
 
 def _accepted(m: Measurement, u: float) -> Judgement:

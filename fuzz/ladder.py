@@ -56,7 +56,9 @@ def _climb_up(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     slope, saturated = _slope(
         c.rho, high.yardsticks[c.output].rho, home.yardsticks[c.output], high.yardsticks[c.output]
     )
-    ladder = Ladder(HIGH, measured.rho.largest, c.measured.rho.largest, measured.rho.largest, slope)
+    ladder = Ladder(
+        HIGH, measured.rho.largest, c.measured.rho.largest, measured.rho.largest, slope, measured.rho_sequential_max
+    )
     if measured.rho.largest > FLAG and c.measured.rho.largest <= FLAG:
         ladder = structs.replace(ladder, downcast=_downcast(c, run, wide, home, outcome.values[c.output].copy()))
     return _second_opinion(c, run, ladder) if saturated else ladder
@@ -72,7 +74,9 @@ def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
         return outcome
     measured = measure(c.bench, low, c.output, outcome.values[c.output])
     slope, saturated = _slope(low.yardsticks[c.output].rho, c.rho, low.yardsticks[c.output], home.yardsticks[c.output])
-    ladder = Ladder(LOW, measured.rho.largest, measured.rho.largest, c.measured.rho.largest, slope)
+    ladder = Ladder(
+        LOW, measured.rho.largest, measured.rho.largest, c.measured.rho.largest, slope, c.measured.rho_sequential_max
+    )
     if c.measured.rho.largest > FLAG and measured.rho.largest <= FLAG:
         high = c.bench.rung(HIGH, LADDER)
         _fill(low, high, c, salt=0)

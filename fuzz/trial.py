@@ -186,11 +186,12 @@ class _Trial:
         self, target: Target, output: int, values: Array, m: Measurement, ladder: Ladder | None, no_ladder: str
     ) -> Judgement:
         rung = self.bench.rung(target.dtype)
-        flush_rho, void, short = None, False, None
+        flush_rho, void, overflowed, short = None, False, False, None
         if m.rho.largest > FLAG:
             flush_rho = rung.flush_rho(output, values)
             assert rung.truth is not None
             void = bool(rung.truth.void(output).reshape(-1)[m.rho.index])
+            overflowed = bool(rung.truth.overflow(output).reshape(-1)[m.rho.index])
         reduces = self.bench.reduction_length > 1
         if suspicious(m) and reduces and ladder is not None and not m.nonfinite_mismatch:
             short = self._probe(target, output)
@@ -202,6 +203,7 @@ class _Trial:
                 no_ladder=no_ladder,
                 flush_rho=flush_rho,
                 void=void,
+                overflowed=overflowed,
                 reduces=reduces,
                 probe=short,
             )

@@ -82,11 +82,6 @@ def group_norm(x: JaxArray, gamma: JaxArray, beta: JaxArray, *, eps: float) -> J
     return _normalised(x, (2, 3), gamma[..., None], beta[..., None], eps)[0]
 
 
-@BACKEND.implementation("group_norm", "standardize", "jax.nn.standardize(x, epsilon=eps) * gamma + beta", "composed")
-def group_norm_standardize(x: JaxArray, gamma: JaxArray, beta: JaxArray, *, eps: float) -> JaxArray:
-    return nn.standardize(x, axis=(2, 3), epsilon=eps) * gamma[..., None] + beta[..., None]
-
-
 @BACKEND.implementation("instance_norm", "formula", _FORMULA, "composed")
 def instance_norm(x: JaxArray, gamma: JaxArray, beta: JaxArray, *, eps: float) -> JaxArray:
     return _normalised(x, (2, 3), gamma[:, None, None], beta[:, None, None], eps)[0]

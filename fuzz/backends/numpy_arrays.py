@@ -59,11 +59,6 @@ def logsumexp(x: Array, *, axis: int, out: Array) -> None:
     np.add(np.squeeze(top, axis), np.log(np.sum(np.exp(x - top), axis=axis)), out=out)
 
 
-@BACKEND.operator("logsumexp", name="logaddexp", provenance="composed", source="numpy.logaddexp.reduce")
-def logsumexp_pairs(x: Array, *, axis: int, out: Array) -> None:
-    np.logaddexp.reduce(x, axis=axis, out=out)
-
-
 @BACKEND.operator("log_softmax", name="formula", provenance="composed", source="d - log(sum exp d), d = x - max x")
 def log_softmax(x: Array, *, axis: int, out: Array) -> None:
     np.subtract(x, np.max(x, axis=axis, keepdims=True), out=out)

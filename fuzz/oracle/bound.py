@@ -17,7 +17,7 @@ from fuzz.oracle.models import Model
 from fuzz.oracle.primitives import PRIMITIVES, call_arguments
 from fuzz.oracle.program import Program, Ref
 from fuzz.oracle.rules import RULES, part_keys
-from fuzz.oracle.spread import arriving, spread
+from fuzz.oracle.spread import arriving, skipped_padding, spread
 from strategies.precision import DType, precision
 
 VOID_SHARE = 0.1
@@ -53,6 +53,7 @@ class Truth:
     def overflow(self, output: int) -> Any:
         """Elements of which an intermediate leaves the range of the working dtype, or is NaN by the formula itself.
 
+        Also where a divisor or a logarithm's argument may be 0 within its error, and where padding meets an infinity.
         What merely passes on an infinity or a NaN that the user gave does not count: a kernel has to pass it on, too.
         """
         limit = OVERFLOW_SHARE * precision(self._owner.dtype).largest
@@ -65,7 +66,10 @@ class Truth:
             nan, reach = np.isnan(frame.value), frame.reach()
             given_nan = arriving(frame.node, [np.isnan(v) for v in values], values)
             given = arriving(frame.node, [~np.isfinite(v) for v in values], values)
-            masks.append((nan & ~given_nan) | (~nan & ~(reach <= limit) & ~given))
+            mask = (nan & ~given_nan) | (~nan & ~(reach <= limit) & ~given)
+            if (delicate := self._delicate(frame)) is not None:
+                mask = mask | (frame.charges.u * delicate[1] >= np.abs(delicate[0]))
+            masks.append(mask | skipped_padding(frame.node, self._owner.program, values))
         return spread(self._owner.program, masks, [f.value for f in self._owner.frames])[output]
 
     def void(self, output: int) -> Any:

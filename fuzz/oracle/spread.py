@@ -9,7 +9,7 @@ import numpy as np
 
 from fuzz.oracle.primitives import PRIMITIVES, call_arguments
 from fuzz.oracle.products import taken
-from fuzz.oracle.program import Node, Program, Ref
+from fuzz.oracle.program import Argument, Node, Program, Ref
 
 
 def spread(program: Program, masks: Sequence[Any], values: Sequence[Any]) -> list[Any]:
@@ -32,6 +32,32 @@ def arriving(node: Node, masks: Sequence[Any], values: Sequence[Any]) -> Any:
     if node.primitive in ("maximum", "minimum"):
         return np.logical_or(*masks)
     return _through(node.primitive, dict(node.static), list(masks), list(values))
+
+
+def skipped_padding(node: Node, program: Program, values: Sequence[Any]) -> Any:
+    """Elements of a matrix product in which a padding zero meets an infinity or NaN: a kernel may leave padding out."""
+    if node.primitive != "matmul":
+        return False
+    met: Any = False
+    for here, there in ((0, 1), (1, 0)):
+        if (outside := _outside(program, node.arguments[here])) is not None:
+            given = ~np.isfinite(values[there])
+            pair = (outside, given) if here == 0 else (given, outside)
+            met = met | (np.matmul(*(mask.astype(np.float32) for mask in pair)) > 0)
+    return met
+
+
+def _outside(program: Program, argument: Argument) -> Any | None:
+    """Which elements of a padded array, or of a view of one, are padding; None for any other node."""
+    node = program.nodes[argument.node] if isinstance(argument, Ref) else None
+    if node is None or node.primitive == "input":
+        return None
+    static = dict(node.static)
+    if node.primitive == "gather":
+        return static["positions"] < 0 if static["padded"] else None
+    if PRIMITIVES[node.primitive].kind != "view" or (source := _outside(program, node.arguments[0])) is None:
+        return None
+    return PRIMITIVES[node.primitive].function(source, **call_arguments(static))
 
 
 def _through(name: str, static: dict[str, Any], masks: list[Any], values: list[Any]) -> Any:
