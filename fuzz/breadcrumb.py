@@ -1,4 +1,4 @@
-"""A small shared page that says what a worker is doing. It outlives the worker: the supervisor reads it after a death."""
+"""A small shared page that says what a worker is doing. It outlives the worker: the supervisor reads it afterwards."""
 
 from __future__ import annotations
 

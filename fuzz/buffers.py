@@ -1,7 +1,9 @@
-"""Arrays on their own pages: 64-byte aligned, a guard page behind, input pages read-only while a kernel runs.
+"""Arrays on their own pages: 64-byte aligned, guard pages around, input pages read-only while a kernel runs.
 
-A write past the end hits the guard page (SIGSEGV) or, within the 0-63 byte tail that alignment leaves, a canary.
-In forensic mode the guard page is writable slack filled with the canary, so that a second run of the fatal call can
+    guard page | gap, its last 64 bytes a canary | array | canary to the next multiple of 64 bytes | guard page
+
+A write past either end hits a canary or a guard page (SIGSEGV); only one that jumps into the gap goes unseen.
+In forensic mode the guard pages are writable slack filled with the canary, so that a second run of the fatal call can
 tell an out-of-bounds write from other crashes.
 """
 
@@ -33,23 +35,27 @@ def _protect(address: int, length: int, protection: int) -> None:
 
 
 class GuardedArray:
-    """One array whose end lies at a guard page. `array` keeps its address for life."""
+    """One array whose end lies at a guard page, give or take 63 bytes. `array` keeps its address for life."""
 
     def __init__(self, shape: Shape, dtype: str, forensic: bool = False) -> None:
         kind = np.dtype(dtype)
         size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
         padded = max(ALIGNMENT, -(-size // ALIGNMENT) * ALIGNMENT)
         self._length = -(-padded // _PAGE) * _PAGE
-        self._memory = mmap.mmap(-1, self._length + _PAGE)
+        self._memory = mmap.mmap(-1, self._length + 2 * _PAGE)
         whole = np.frombuffer(self._memory, np.uint8)
-        self._address = whole.ctypes.data
-        start = self._length - padded
+        self._address = whole.ctypes.data + _PAGE
+        start = _PAGE + self._length - padded
+        stop = _PAGE + self._length
         self.array: NDArray[Any] = whole[start : start + size].view(kind).reshape(shape)
-        stop = self._length + (_PAGE if forensic else 0)
-        self._canary = whole[start + size : stop]
         self._bytes = whole[start : start + size]
-        self._canary[:] = _CANARY
+        before = whole[0 if forensic else max(_PAGE, start - ALIGNMENT) : start]
+        behind = whole[start + size : stop + (_PAGE if forensic else 0)]
+        self._canaries = (before, behind)
+        for canary in self._canaries:
+            canary.fill(_CANARY)
         if not forensic:
+            _protect(self._address - _PAGE, _PAGE, _NONE)
             _protect(self._address + self._length, _PAGE, _NONE)
 
     def read_only(self, on: bool) -> None:
@@ -61,10 +67,11 @@ class GuardedArray:
         self._bytes.fill(0xFF)
 
     def overrun(self) -> bool:
-        """Whether the bytes behind the array changed; restores them."""
-        changed = bool((self._canary != _CANARY).any()) if self._canary.size else False
+        """Whether bytes around the array changed; restores them."""
+        changed = any((canary != _CANARY).any() for canary in self._canaries)
         if changed:
-            self._canary[:] = _CANARY
+            for canary in self._canaries:
+                canary.fill(_CANARY)
         return changed
 
 
@@ -83,5 +90,5 @@ class Arena:
                 guarded.read_only(on)
 
     def overrun(self) -> bool:
-        """Whether any byte behind an input changed."""
-        return any([guarded.overrun() for guarded in self._guarded.values()])
+        """Whether any byte around an input changed; restores them all."""
+        return sum(guarded.overrun() for guarded in self._guarded.values()) > 0

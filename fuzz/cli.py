@@ -9,15 +9,18 @@ from typing import Annotated
 
 import typer
 
+from fuzz.threads import limit_threads
+
 app = typer.Typer(
     name="ulpfuzz",
-    help="Two implementations of a tensor operator disagree: bug or rounding? How often, on what inputs, how badly, why?",
+    help="Two implementations of a tensor operator disagree: bug or rounding? How often, on what inputs, and why?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
 INTERRUPTED = 130
+BROKEN_PIPE = 141
 
 Extensions = Annotated[
     list[Path], typer.Option("--extension", metavar="FILE", help="Python file that registers backends or operators.")
@@ -131,14 +134,18 @@ def doctor(extensions: Extensions = [], debug: Debug = False) -> int:  # noqa: B
 
 def main() -> None:
     """Entry point: user errors become one line, Ctrl-C exit code 130."""
+    limit_threads()
     try:
-        sys.exit(_main(sys.argv[1:]))
-    except BrokenPipeError:
+        code = invoke(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of a pipe has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        code = BROKEN_PIPE
+    sys.exit(code)
 
 
-def _main(arguments: list[str]) -> int:
+def invoke(arguments: list[str]) -> int:
+    """Run a command in this process; its exit code. User errors are printed."""
     command = typer.main.get_command(app)
     try:
         return int(command.main(arguments, prog_name="ulpfuzz", standalone_mode=False) or 0)
@@ -150,10 +157,10 @@ def _main(arguments: list[str]) -> int:
     except typer.TyperException as error:
         return _say(getattr(error, "format_message", error.__str__)(), 2)
     except Exception as error:
-        from fuzz.errors import UserError
+        from fuzz.errors import InternalError, Interrupted, UserError
         from results.errors import ResultsError
 
-        if "--debug" in arguments or not isinstance(error, UserError | ResultsError):
+        if "--debug" in arguments or not isinstance(error, UserError | ResultsError | InternalError | Interrupted):
             raise
         return _say(str(error), error.exit_code)
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import re
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import structs
 from rich.console import Console
 
 from fuzz.campaign import Campaign, Settings
-from fuzz.directory import default_directory
-from fuzz.errors import UserError
+from fuzz.directory import CampaignDirectory, default_directory
+from fuzz.errors import Interrupted, UserError
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.progress import display
 from fuzz.spec import CampaignSpec, ProblemSpec, Published, read_toml, resolve
@@ -22,11 +26,16 @@ from results.errors import StoreError
 from strategies.contract import Scalar
 from strategies.expressions import RecipeError, split_input
 
+Value = TypeVar("Value")
+
 FOUND = 1
+INTERRUPTED, TERMINATED = 130, 143
 PIPED_WIDTH = 110
 
 
 def settings(workers: int, call: float, compile_: float, shard_trials: int | None) -> Settings:
+    if math.isnan(call) or math.isnan(compile_):
+        raise UserError("a time limit of nan seconds: use a number, or inf for none")
     return Settings(workers, Limits(call, compile_), shard_trials)
 
 
@@ -57,6 +66,8 @@ def run(
         "trials": trials,
         "seed": seed,
     }
+    if targets is not None and not changes["targets"]:
+        raise UserError("--targets names no target: write some, e.g. --targets torch,tvm, or leave it out for all")
     spec = structs.replace(spec, **{key: value for key, value in changes.items() if value not in (None, ())})
     if published is not None:
         pair = spec.pairs[0] if len(spec.pairs) == 1 else None
@@ -69,18 +80,22 @@ def run(
     for line in resolved.skipped:
         print(f"skipped: {line}", file=sys.stderr)
     path = out or default_directory(_name(what))
-    campaign = Campaign.create(resolved, path, sources, settings)
-    return _finish(campaign, settings)
+    with _interruptible(path):
+        campaign = Campaign.create(resolved, path, sources, settings)
+        _compute(campaign, settings)
+    return report(path)
 
 
 def resume(directory: Path, settings: Settings) -> int:
     """Run what is missing, then report."""
     load_entry_points()
-    try:
-        campaign = Campaign.open(directory)
-    except StoreError as error:
-        raise UserError(str(error)) from None
-    return _finish(campaign, settings)
+    with _interruptible(directory):
+        try:
+            campaign = Campaign.open(directory)
+        except StoreError as error:
+            raise UserError(str(error)) from None
+        _compute(campaign, settings)
+    return report(directory)
 
 
 def report(directory: Path) -> int:
@@ -111,17 +126,36 @@ def console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=PIPED_WIDTH, soft_wrap=False)
 
 
-def _finish(campaign: Campaign, settings: Settings) -> int:
-    path = campaign.directory.path
-    print(f"campaign: {path}", file=sys.stderr)
-    try:
-        deaths = campaign.run(settings, display(campaign.manifest["targets"]))
-    except KeyboardInterrupt:
-        print(f"interrupted: `ulpfuzz resume {path}` goes on where it stopped", file=sys.stderr)
-        raise
+def _compute(campaign: Campaign, settings: Settings) -> None:
+    print(f"campaign: {campaign.directory.path}", file=sys.stderr, flush=True)
+    deaths = campaign.run(settings, display(campaign.manifest.targets))
     if deaths:
         print(f"{deaths} worker processes ended and were replaced", file=sys.stderr)
-    return report(path)
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM: handled like Ctrl-C, with an exit code of its own."""
+
+
+@contextmanager
+def _interruptible(path: Path) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the block in one line that says how to go on."""
+
+    def terminate(*_: object) -> None:
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        terminated = isinstance(error, _Terminated)
+        begun = CampaignDirectory(path).manifest_path.exists()
+        hint = f"`ulpfuzz resume {path}` goes on where it stopped" if begun else "nothing was computed yet"
+        raise Interrupted(
+            f"{'terminated' if terminated else 'interrupted'}: {hint}", TERMINATED if terminated else INTERRUPTED
+        ) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _request(
@@ -135,11 +169,21 @@ def _request(
             raise UserError("--dims, --input and --attr belong to operators: write them into the TOML file")
         spec, extensions = read_toml(Path(files[0]))
         return spec, Path(files[0]).parent, extensions
-    sizes = dict(_size(item) for text in dims for item in text.split(","))
-    recipes = dict(_input(text) for text in inputs)
-    values = dict(_attribute(item) for text in attributes for item in text.split(","))
+    sizes = _once("dim", (_size(item) for text in dims for item in text.split(",")))
+    recipes = _once("input", (_input(text) for text in inputs))
+    values = _once("attribute", (_attribute(item) for text in attributes for item in text.split(",")))
     problems = tuple(ProblemSpec(name, sizes, values, recipes) for name in what)
     return CampaignSpec(problems=problems), Path(), ()
+
+
+def _once(kind: str, items: Iterable[tuple[str, Value]]) -> dict[str, Value]:
+    """The items by name; UserError when a name comes twice: one of them would be ignored."""
+    found: dict[str, Value] = {}
+    for name, value in items:
+        if name in found:
+            raise UserError(f"{kind} {name!r} is given twice: remove one")
+        found[name] = value
+    return found
 
 
 def _size(text: str) -> tuple[str, int]:

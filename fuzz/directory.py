@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
 import shutil
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from fuzz.errors import UserError
+import msgspec
 
-FORMAT = "ulpfuzz campaign"
-MANIFEST = "campaign.json"
+from fuzz.errors import StorageError, UserError
+from fuzz.manifest import Manifest, manifest_from_plain
+from results.columns import SCHEMA_VERSION
+from results.manifest import ENVIRONMENTS, FORMAT, MANIFEST
+
+_OWNER = "process "
+_BEGUN = {"lock", "tmp", "extensions", "given"}
+"""What exists before campaign.json: a folder with the lock and nothing else but these was never completed."""
 
 
 class CampaignDirectory:
-    """Folder layout: campaign.json, environments.json, problems/, parts/, elements/, given/, extensions/, tmp/, lock."""
+    """A folder of campaign.json, environments.json, problems/, parts/, elements/, given/, extensions/, tmp/, lock."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -28,47 +36,96 @@ class CampaignDirectory:
         return self.path / MANIFEST
 
     def create(self) -> None:
-        """Make the folder. UserError when it cannot be written, holds something else, or is a campaign already."""
+        """Make the folder and lock it. UserError when it cannot be written, holds something else, or is a campaign.
+
+        What a run left that was killed before it had written campaign.json is removed.
+        """
         if self.manifest_path.exists():
             raise UserError(
                 f"{self.path} holds a campaign already: `ulpfuzz resume {self.path}`, or choose another --out"
             )
         try:
-            if self.path.exists() and any(self.path.iterdir()):
+            if self.path.exists() and any(self.path.iterdir()) and not self._begun():
                 raise UserError(f"{self.path} is not empty and no campaign: choose another --out")
             self.path.mkdir(parents=True, exist_ok=True)
-            (self.path / "tmp").mkdir(exist_ok=True)
         except OSError as error:
             raise UserError(f"cannot write {self.path}: {error.strerror or error}: choose another --out") from None
+        self.lock()
+        if self.manifest_path.exists():  # written by another process meanwhile
+            raise UserError(f"{self.path} holds a campaign already: choose another --out")
+        with self.writing():
+            for name in _BEGUN - {"lock"}:
+                shutil.rmtree(self.path / name, ignore_errors=True)
+            (self.path / "tmp").mkdir(exist_ok=True)
 
-    def read_manifest(self) -> dict[str, Any]:
-        """campaign.json; UserError when this is no campaign."""
+    def _begun(self) -> bool:
+        """Whether this is what a run leaves that was killed before the campaign was described."""
+        names = {entry.name for entry in self.path.iterdir()}
+        if "lock" not in names or not names <= _BEGUN:
+            return False
+        owner = (self.path / "lock").read_text(encoding="utf-8", errors="replace")
+        return not owner or owner.startswith(_OWNER)
+
+    def read_manifest(self) -> Manifest:
+        """campaign.json; UserError when this is no campaign or one of a newer ulpfuzz."""
+        if not self.path.exists():
+            raise UserError(f"there is no directory {self.path}: give the directory of a campaign")
+        if not self.path.is_dir():
+            raise UserError(f"{self.path} is a file: give the directory of a campaign")
         try:
             data = json.loads(self.manifest_path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise UserError(f"{self.path} is not a campaign: it has no {MANIFEST}") from None
         except (OSError, ValueError) as error:
-            raise UserError(f"cannot read {self.manifest_path}: {error}") from None
+            raise UserError(f"cannot read {self.manifest_path}: {error}: restore it from a copy") from None
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise UserError(f"{self.manifest_path} does not describe a campaign of ulpfuzz")
-        return data
+        if isinstance(version := data.get("schema_version"), int) and version > SCHEMA_VERSION:
+            raise UserError(
+                f"{self.manifest_path} has schema version {version}, this ulpfuzz reads up to {SCHEMA_VERSION}: upgrade"
+            )
+        try:
+            return manifest_from_plain(data)
+        except msgspec.ValidationError as error:
+            raise UserError(f"{self.manifest_path} is damaged: {error}: restore it from a copy") from None
+
+    def write_manifest(self, manifest: Manifest) -> None:
+        self.write_json(MANIFEST, manifest.plain())
 
     def write_json(self, name: str, value: Any) -> None:
-        """Write a JSON file whole or not at all."""
+        """Write a JSON file whole or not at all. StorageError when the disk does not take it."""
         path = self.path / name
-        path.parent.mkdir(exist_ok=True)
         temporary = path.with_suffix(".part")
-        with temporary.open("w", encoding="utf-8") as file:
-            json.dump(value, file, indent=1, sort_keys=True)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        with self.writing():
+            path.parent.mkdir(exist_ok=True)
+            try:
+                with temporary.open("w", encoding="utf-8") as file:
+                    json.dump(value, file, indent=1, sort_keys=True)
+                    file.write("\n")
+                    file.flush()
+                    os.fsync(file.fileno())
+                temporary.replace(path)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    temporary.unlink(missing_ok=True)
+                raise
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Turns an OSError of the block into the one line that says what to do."""
+        try:
+            yield
+        except OSError as error:
+            where = error.filename or self.path
+            raise StorageError(
+                f"{where} cannot be written ({error.strerror or error}): mend it, then run "
+                f"`ulpfuzz resume {self.path}`; finished shards are kept"
+            ) from error
 
     def lock(self) -> None:
         """Become the only writer, until the process ends. UserError names the owner when there is one."""
-        path = self.path / "lock"
-        file = path.open("a+", encoding="utf-8")
+        with self.writing():
+            file = (self.path / "lock").open("a+", encoding="utf-8", errors="replace")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -76,35 +133,53 @@ class CampaignDirectory:
             owner = file.read().strip() or "another process"
             file.close()
             raise UserError(f"{self.path} is being written by {owner}: wait for it, or end it first") from None
-        file.truncate(0)
-        file.write(f"process {os.getpid()} since {time.strftime('%Y-%m-%d %H:%M:%S')}")
-        file.flush()
         self._lock = file
+        with self.writing():
+            file.truncate(0)
+            file.write(f"{_OWNER}{os.getpid()} since {time.strftime('%Y-%m-%d %H:%M:%S')}")
+            file.flush()
 
     def unlock(self) -> None:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
 
+    @contextlib.contextmanager
+    def unlocked_on_error(self) -> Iterator[None]:
+        """An error in the block leaves the directory to others."""
+        try:
+            yield
+        except BaseException:
+            self.unlock()
+            raise
+
     def clear_temporary(self) -> None:
-        """Remove what dead workers left behind."""
-        shutil.rmtree(self.path / "tmp", ignore_errors=True)
-        (self.path / "tmp").mkdir(exist_ok=True)
+        """Remove what dead workers and killed runs left behind."""
+        with self.writing():
+            shutil.rmtree(self.path / "tmp", ignore_errors=True)
+            (self.path / "tmp").mkdir(exist_ok=True)
+            for pattern in ("*.part", "*/*.part"):
+                for stale in self.path.glob(pattern):
+                    stale.unlink(missing_ok=True)
 
     def add_environment(self, identity: str, facts: dict[str, Any]) -> None:
         """Store the environment record once."""
-        path = self.path / "environments.json"
-        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        path = self.path / ENVIRONMENTS
+        try:
+            known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        except (OSError, ValueError) as error:
+            raise UserError(f"cannot read {path}: {error}: restore it from a copy") from None
         if identity not in known:
-            self.write_json("environments.json", known | {identity: facts})
+            self.write_json(ENVIRONMENTS, known | {identity: facts})
 
-    def add_extension(self, source: Path) -> str:
-        """Copy an extension file into the campaign; the name it has there."""
+    def add_extensions(self, sources: Sequence[Path]) -> None:
+        """Copy extension files into the campaign, each once, in the order in which they are loaded."""
         folder = self.path / "extensions"
-        folder.mkdir(exist_ok=True)
-        name = f"{len(list(folder.glob('*.py'))):02d}_{source.name}"
-        shutil.copyfile(source, folder / name)
-        return name
+        distinct = list(dict.fromkeys(source.resolve() for source in sources))
+        with self.writing():
+            for number, source in enumerate(distinct):
+                folder.mkdir(exist_ok=True)
+                shutil.copyfile(source, folder / f"{number:03d}_{source.name}")
 
     def extensions(self) -> tuple[Path, ...]:
         return tuple(sorted((self.path / "extensions").glob("*.py")))

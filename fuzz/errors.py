@@ -18,6 +18,20 @@ class StorageError(UserError):
     exit_code = 3
 
 
+class InternalError(Exception):
+    """The engine itself failed. The command line prints the message, which says where the details are."""
+
+    exit_code = 70
+
+
+class Interrupted(Exception):
+    """The user ended the run. The message says how to go on."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
 def unknown(kind: str, name: str, known: Iterable[str], hint: str = "") -> UserError:
     """An error for a name that does not exist, with the nearest one that does."""
     names = sorted(known)

@@ -61,7 +61,7 @@ class NoBreadcrumb:
 def execute(
     bench: Bench, target: Target, purpose: str, mark: Callable[[str], None], clear: Callable[[], None]
 ) -> Outcome:
-    """Compile if needed and call `target` on the arena of `purpose`. Python errors become a Failure; deaths do not return."""
+    """Compile if needed and call `target` on the arena of `purpose`. Python errors become a Failure; deaths do not."""
     implementation: Implementation | None = None
     try:
         implementation = target.implementation(bench.problem.operator)
@@ -76,16 +76,20 @@ def execute(
         return Failure("unsupported", str(reason), implementation)
     except MemoryError as error:
         return Failure("out_of_memory", _message(error), implementation)
-    except Exception as error:  # noqa: BLE001  # whatever a library raises is a result, with its type and message
+    except KeyboardInterrupt:  # the user's: workers never get it
+        raise
+    except BaseException as error:  # noqa: BLE001  # whatever a library raises is a result, SystemExit and panics too
         return Failure("raised", _message(error), implementation)
     finally:
         clear()
     if prepared.overrun():
-        return Failure("out_of_bounds_write", "bytes behind the output changed", implementation)
+        return Failure("out_of_bounds_write", "bytes outside the output changed", implementation)
     return _checked(values, bench, target, seconds, implementation)
 
 
 def _checked(values: Any, bench: Bench, target: Target, seconds: float, implementation: Implementation) -> Outcome:
+    if not isinstance(values, tuple | list):
+        return Failure("raised", f"returned {type(values).__name__}, a tuple of arrays is due", implementation)
     if len(values) != len(bench.output_shapes):
         return Failure("raised", f"returned {len(values)} outputs, {len(bench.output_shapes)} are due", implementation)
     for value, shape in zip(values, bench.output_shapes, strict=True):
@@ -98,7 +102,11 @@ def _checked(values: Any, bench: Bench, target: Target, seconds: float, implemen
     return Ran(tuple(values), seconds, implementation)
 
 
-def _message(error: Exception) -> str:
+def _message(error: BaseException) -> str:
     """The last non-empty line of a message, with its type: libraries put a dump of their state before it."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001  # a foreign __str__
+        text = ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[-1] if lines else ''}"[:ERROR_LENGTH]

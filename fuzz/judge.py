@@ -12,6 +12,7 @@ from fuzz.thresholds import (
     FLAG,
     LOW_PRECISION_SHARE,
     ORDER,
+    REPEATS,
     REPRESENTABLE_SHARE,
     WRONG_SLOPE,
     ill_conditioned_above,
@@ -29,6 +30,8 @@ class Downcast(Struct, frozen=True):
     """rms error in units of u32 E on this draw."""
     rms_normal: float
     """The same on a draw from N(0,1)."""
+    repeats: float = 0.0
+    """Correlation of the errors with those on inputs whose extra low bits differ: an error of the formula repeats."""
 
     def sign(self) -> str | None:
         """The sign that shows it, or None."""
@@ -37,7 +40,7 @@ class Downcast(Struct, frozen=True):
             return f"{self.representable:.0%} of its float64 outputs are float32 numbers"
         if self.unchanged >= REPRESENTABLE_SHARE:
             return f"{self.unchanged:.0%} of its float64 outputs ignore input bits that float32 cannot hold"
-        if low <= self.rms_here <= high and low <= self.rms_normal <= high:
+        if low <= self.rms_here <= high and low <= self.rms_normal <= high and self.repeats < REPEATS:
             return f"its float64 error is that of float32 arithmetic ({self.rms_here:.2g} of float32's bound)"
         return None
 
@@ -52,11 +55,11 @@ class Ladder(Struct, frozen=True):
     high_rho: float
     slope: float | None
     """s, median over the flagged elements; None where no element has an error."""
-    high_sequential: float | None = None
-    """Largest rho at the float64 rung under the bound of sequential addition, where high_rho exceeds FLAG."""
     downcast: Downcast | None = None
     saturated: bool = False
     """All digits are lost on both rungs; `slope` is then that of N(0,1) inputs, None where those are healthy."""
+    high_sequential: float | None = None
+    """Largest rho at the float64 rung under the bound of sequential addition, where high_rho exceeds FLAG."""
 
 
 class Probe(Struct, frozen=True):
@@ -81,9 +84,9 @@ class Evidence(Struct, frozen=True):
     flush_rho: float | None = None
     """Largest rho with an allowance for flushed subnormals; None when not computed."""
     void: bool = False
-    """First order is void at the worst element."""
+    """First order is void at every flagged element."""
     overflowed: bool = False
-    """An intermediate of the formula leaves the dtype's range at the worst element."""
+    """An intermediate of the formula leaves the dtype's range at every flagged element."""
     reduces: bool = False
     probe: Probe | None = None
 
@@ -109,12 +112,17 @@ def judge(e: Evidence) -> Judgement:
             f"{m.nonfinite_mismatch} of {m.size} elements are NaN or infinite on one side only, "
             f"the first at {m.first_mismatch}",
         )
-    if m.unbounded:
+    if m.unbounded and not suspicious(m):
         return Judgement("indeterminate", f"the error bound overflows at {m.unbounded} elements")
     high = e.ladder.high_rho if e.ladder and not _order_explains(e, e.ladder) else 0.0
     if not suspicious(m) and high <= FLAG:
-        return _accepted(m, e.u)
-    if m.rho.largest > FLAG and e.flush_rho is not None and e.flush_rho <= ACCEPT:
+        accepted = _accepted(m, e.u)
+        if not m.overflow_explained:
+            return accepted
+        return Judgement(
+            accepted.verdict, f"{accepted.detail}; {m.overflow_explained} elements overflow in the formula"
+        )
+    if m.rho.largest > FLAG and e.flush_rho is not None and e.flush_rho <= FLAG:
         return Judgement(
             "subnormals_flushed", f"rho {m.rho.largest:.3g}, with subnormals read as zero {e.flush_rho:.2g}"
         )

@@ -56,9 +56,8 @@ def _climb_up(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     slope, saturated = _slope(
         c.rho, high.yardsticks[c.output].rho, home.yardsticks[c.output], high.yardsticks[c.output]
     )
-    ladder = Ladder(
-        HIGH, measured.rho.largest, c.measured.rho.largest, measured.rho.largest, slope, measured.rho_sequential_max
-    )
+    ladder = Ladder(HIGH, measured.rho.largest, c.measured.rho.largest, measured.rho.largest, slope)
+    ladder = structs.replace(ladder, high_sequential=measured.rho_sequential_max)
     if measured.rho.largest > FLAG and c.measured.rho.largest <= FLAG:
         ladder = structs.replace(ladder, downcast=_downcast(c, run, wide, home, outcome.values[c.output].copy()))
     return _second_opinion(c, run, ladder) if saturated else ladder
@@ -74,9 +73,8 @@ def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
         return outcome
     measured = measure(c.bench, low, c.output, outcome.values[c.output])
     slope, saturated = _slope(low.yardsticks[c.output].rho, c.rho, low.yardsticks[c.output], home.yardsticks[c.output])
-    ladder = Ladder(
-        LOW, measured.rho.largest, measured.rho.largest, c.measured.rho.largest, slope, c.measured.rho_sequential_max
-    )
+    ladder = Ladder(LOW, measured.rho.largest, measured.rho.largest, c.measured.rho.largest, slope)
+    ladder = structs.replace(ladder, high_sequential=c.measured.rho_sequential_max)
     if c.measured.rho.largest > FLAG and measured.rho.largest <= FLAG:
         high = c.bench.rung(HIGH, LADDER)
         _fill(low, high, c, salt=0)
@@ -142,9 +140,10 @@ def _fill(source: Rung, high: Rung, c: Climb, salt: int) -> None:
 
 
 def _downcast(c: Climb, run: Run, wide: Target, low: Rung, first: Array) -> Downcast | None:
-    """The three signs. `first` is the float64 output whose errors the high rung's yardstick still holds."""
+    """The signs. `first` is the float64 output whose errors the high rung's yardstick still holds."""
     high = c.bench.rung(HIGH, LADDER)
     rms_here = _rms_in_float32_bounds(high, c.output)
+    errors = _errors(high.yardsticks[c.output], first)
     with np.errstate(all="ignore"):
         narrowed = first.astype(np.float32).astype(np.float64)
     telling = np.isfinite(first) & (first != 0)
@@ -154,7 +153,22 @@ def _downcast(c: Climb, run: Run, wide: Target, low: Rung, first: Array) -> Down
     if isinstance(again, Failure):
         return None
     unchanged = float(np.mean(again.values[c.output][telling] == first[telling])) if telling.any() else 0.0
-    return Downcast(representable, unchanged, rms_here, _rms_on_normal(c, run, wide))
+    repeats = _correlation(errors, _errors(high.yardsticks[c.output], again.values[c.output]))
+    return Downcast(representable, unchanged, rms_here, _rms_on_normal(c, run, wide), repeats)
+
+
+def _errors(yardstick: Yardstick, values: Array) -> Array:
+    """Signed rho of every element, 0 where it means nothing."""
+    with np.errstate(all="ignore"):
+        signed = yardstick.rho_of(values.reshape(-1) - yardstick.value, np.empty_like(yardstick.value))
+    signed[~np.isfinite(signed)] = 0.0
+    return signed
+
+
+def _correlation(a: Array, b: Array) -> float:
+    """Cosine of the angle between two error vectors (no mean is taken off: a bias repeats, too)."""
+    length = float(np.sqrt(np.dot(a, a) * np.dot(b, b)))
+    return float(np.dot(a, b)) / length if length else 0.0
 
 
 def _rms_on_normal(c: Climb, run: Run, wide: Target) -> float:

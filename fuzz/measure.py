@@ -20,8 +20,17 @@ from results.columns import RUNGS
 from strategies.precision import DType, precision
 
 Array = NDArray[Any]
-_HUGE = 1e290
-"""Stands for infinity in reciprocals of zero, so that 0 * (1/0) is 0 and not NaN."""
+_ASCENDING = tuple((k, 10.0**-k) for k in reversed(RUNGS))
+_SPARSE = 16
+"""Picking elements out of an array pays where at most one in so many is kept; more often taken, it costs ten passes."""
+
+
+def _huge(wide: np.dtype[Any]) -> Any:
+    """Stands for infinity in reciprocals of zero, so that 0 * (1/0) is 0 and not NaN.
+
+    No other reciprocal may reach it: 1/(u E) stays below 2^1075 in longdouble, 1/E below 2^1022 in float64.
+    """
+    return np.longdouble(2.0) ** 2000 if np.finfo(wide).maxexp > 2000 else 2.0**1023
 
 
 class Spot(Struct, frozen=True):
@@ -76,45 +85,67 @@ class Yardstick:
             np.empty(size, wide) for _ in range(6)
         )
         self._bits = np.empty(size, np.int64) if wide == np.float64 and dtype != "float64" else None
+        self._shift = np.empty(size, np.int32) if self._bits is None else None
+        self._huge = _huge(wide)
+        # where the truth has no wider range than the outputs, 1/(u E) would overflow: u is divided out last
+        self._over_u = 1.0 / self.u if wide == np.dtype(dtype) else None
         self._mask = np.empty(size, bool)
         self._output: Array = np.empty(0)
         self.rho: Array = np.empty(0, wide)
         self.truth: OutputTruth | None = None
         self._overflow: Callable[[], Array] = lambda: np.zeros(size, bool)
+        self._plain: Callable[[], Array] = lambda: np.full(size, np.nan)
+        self._bounded = True
 
-    def refresh(self, truth: OutputTruth, overflow: Callable[[], Array]) -> None:
-        """Take over the truth of a new draw. `overflow` says, if asked, where the formula leaves the dtype's range."""
+    def refresh(
+        self, truth: OutputTruth, overflow: Callable[[], Array], plain: Callable[[], Array] | None = None
+    ) -> None:
+        """Take over the truth of a new draw.
+
+        Called only if needed: `overflow` says where the formula leaves the dtype's range, `plain` what it gives then.
+        """
         self.truth, self._overflow = truth, overflow
+        self._plain = plain or (lambda: np.full(self.size, np.nan))
         self.value = truth.value.reshape(-1)
         self.bound = truth.excused(Model.SQRT).reshape(-1)
         with np.errstate(all="ignore"):
             np.abs(self.value, out=self._work)
             np.divide(1.0, self._work, out=self._over_value)
-            np.multiply(self.bound, self.u, out=self._over_bound)
+            np.multiply(self.bound, 1.0 if self._over_u else self.u, out=self._over_bound)
             np.divide(1.0, self._over_bound, out=self._over_bound)
+            # a maximum (NaN if any element is) is cheap; np.minimum or np.maximum with a scalar takes ten times as long
+            if self.size and not self._over_bound.max() <= self._huge:
+                np.minimum(self._over_bound, self._huge, out=self._over_bound)
             self._ulps()
             self.zero_free = not self.size or bool(np.isfinite(self._over_value.max()))
-            if not self.zero_free:
-                np.minimum(self._over_value, _HUGE, out=self._over_value)
-            np.minimum(self._over_bound, _HUGE, out=self._over_bound)
-            self.regular = bool(np.isfinite(self._work.sum())) and (
-                not self.size or float(self._work.max()) <= self.precision.largest
-            )
+            self.regular = not self.size or bool(self._work.max() <= self.precision.largest)
+            self._bounded = not self.size or bool(np.isfinite(self.bound.max()))
+            if not (self._bounded and self.regular):  # counted apart: there is nothing to measure against
+                self._over_bound[~(np.isfinite(self.bound) & np.isfinite(self.value))] = 0.0
 
     def _ulps(self) -> None:
-        """1/ulp(v), ulp(v) = 2^(max(exponent(v), emin) - p + 1) in the target's dtype."""
+        """1/ulp(v), ulp(v) = 2^(max(exponent(v), emin) - p + 1) (its logarithm where that overflows)."""
         p = self.precision
         if self._bits is not None:
             # the exponent field of float64 is the floor of log2: clear the rest, mirror it into 2^(p-1-e)
             np.bitwise_and(self.value.view(np.int64), np.int64(0x7FF0000000000000), out=self._bits)
-            np.maximum(self._bits, np.int64((p.minimum_exponent + 1023) << 52), out=self._bits)
+            least = np.int64((p.minimum_exponent + 1023) << 52)
+            if self.size and self._bits.min() < least:
+                np.maximum(self._bits, least, out=self._bits)
             # (modulo 2^64: the minuend alone exceeds int64, the difference does not)
-            np.subtract(np.int64(((2046 + p.digits - 1) << 52) - 2**64), self._bits, out=self._bits)
-            np.copyto(self._over_ulp, self._bits.view(np.float64))
+            np.subtract(np.int64(((2046 + p.digits - 1) << 52) - 2**64), self._bits, out=self._over_ulp.view(np.int64))
         else:
             _, exponent = np.frexp(self.value)
-            exponent = np.maximum(exponent - 1, p.minimum_exponent)
-            np.ldexp(np.ones(self.size, self._wide), np.clip(p.digits - 1 - exponent, None, 1023), out=self._over_ulp)
+            exponent[self.value == 0] = p.minimum_exponent
+            np.maximum(exponent - 1, p.minimum_exponent, out=exponent)
+            np.subtract(p.digits - 1, exponent, out=self._shift)
+
+    def rho_of(self, error: Array, out: Array) -> Array:
+        """error / (u E), signed as `error`."""
+        np.multiply(error, self._over_bound, out=out)
+        if self._over_u:
+            np.multiply(out, self._over_u, out=out)
+        return out
 
     def measure(self, output: Array) -> Measurement:
         """All figures of `output` against the truth."""
@@ -125,21 +156,41 @@ class Yardstick:
             np.copyto(self._wide_output, self._output)
             np.subtract(self._wide_output, self.value, out=self._error)
             total = self._error.sum()
-            if self.regular and np.isfinite(total):
-                return self._figures(float(total), {}, None)
-            return self._with_nonfinite()
+            measured = (
+                self._figures(float(total), {}, None) if self.regular and np.isfinite(total) else self._with_nonfinite()
+            )
+            if measured.flagged and (overflowed := self._like_the_formula()).any():
+                return self._with_nonfinite(overflowed)
+            return measured
 
-    def _with_nonfinite(self) -> Measurement:
-        """Compare what is NaN or infinite first, then measure the elements finite on both sides."""
+    def _like_the_formula(self) -> Array:
+        """Flagged elements whose error is what the formula itself gives in this dtype because it overflows inside."""
+        off = (self.rho > FLAG) & self._overflow().reshape(-1)
+        if off.any():
+            gap = np.abs(self._output.astype(self._wide) - self._plain().reshape(-1))
+            off &= gap <= FLAG * self.u * self.bound
+        return off
+
+    def _with_nonfinite(self, overflowed: Array | None = None) -> Measurement:
+        """Compare what is NaN or infinite first, then measure the elements finite on both sides.
+
+        `overflowed` elements are explained and left out, too.
+        """
+        if overflowed is not None:
+            np.copyto(self._wide_output, self._output)
+            np.subtract(self._wide_output, self.value, out=self._error)
         y, p = self._wide_output, self.precision
         # halfway between the largest number and the next binade rounds to infinity (IEEE 754, 4.3.1)
-        limit = p.largest * (1.0 + p.unit_roundoff)
+        limit = np.ldexp(1 - self._wide.type(p.unit_roundoff / 2.0), p.maximum_exponent + 1)
         v = np.where(np.abs(self.value) >= limit, np.copysign(np.inf, self.value), self.value)
         nan_y, nan_v, inf_y, inf_v = np.isnan(y), np.isnan(v), np.isinf(y), np.isinf(v)
         mismatch = (nan_y != nan_v) | (inf_y != inf_v) | (inf_y & inf_v & (np.sign(y) != np.sign(v)))
-        explained = mismatch & self._overflow().reshape(-1) if mismatch.any() else mismatch
+        explained = mismatch & self._overflow().reshape(-1) if mismatch.any() else mismatch.copy()
         mismatch &= ~explained
         out = nan_y | nan_v | inf_y | inf_v
+        if overflowed is not None:
+            explained |= overflowed
+            out |= overflowed
         self._error[out] = 0.0
         counts: dict[str, Any] = {
             "nan_count": int(nan_y.sum()),
@@ -152,7 +203,7 @@ class Yardstick:
 
     def _figures(self, total: float, counts: dict[str, Any], out: Array | None) -> Measurement:
         n, e, w = self.size, self._error, self._work
-        np.multiply(e, self._over_bound, out=w)
+        self.rho_of(e, w)
         if out is not None:
             w[out] = 0.0  # 0 * (1/NaN)
         rho_mean = float(w.sum()) / n
@@ -163,22 +214,17 @@ class Yardstick:
         largest = float(w[worst])
         flagged = int(np.count_nonzero(w > FLAG)) if largest > FLAG else 0
         unbounded = 0
-        if not np.isfinite(self.bound.sum()):
+        if not self._bounded:
             unbounded = int(np.count_nonzero(~np.isfinite(self.bound) & (e != 0)))
         models = self._models(worst, largest)
         np.abs(e, out=e)
         abs_max = float(e.max())
-        ulp, ulp_index = self._largest(self._over_ulp, out)
-        rel, rel_index = self._largest(self._over_value, out)
-        if not self.zero_free:
-            off = (self.value == 0) & (e != 0)
-            if off.any():
-                self._scratch[off] = np.inf
-                rel, rel_index = np.inf, int(off.argmax())
+        ulp, ulp_index = self._largest(self._in_ulps, out)
+        rel, rel_index = self._largest(self._relative, out)
         above = _ladder(self._scratch, rel, self._mask)
         return Measurement(
             size=n,
-            equal=ulp <= 0.5 and not counts.get("nonfinite_mismatch"),
+            equal=ulp <= 0.5 and self._rounded(out),
             abs_max=abs_max,
             abs_rms=rms,
             abs_mean=total / n,
@@ -194,21 +240,39 @@ class Yardstick:
             **counts,
         )
 
-    def _largest(self, factor: Array, out: Array | None) -> tuple[float, int]:
-        """Largest of error * factor over the elements not in `out`, kept in scratch for the ladder."""
-        self._scratch = np.multiply(self._error, factor, out=self._wide_output)
+    def _in_ulps(self, error: Array, out: Array) -> Array:
+        if self._shift is not None:
+            return np.ldexp(error, self._shift, out=out)
+        return np.multiply(error, self._over_ulp, out=out)
+
+    def _relative(self, error: Array, out: Array) -> Array:
+        """error / |v|; 0 where the error is 0, infinite where only v is."""
+        if self.zero_free:
+            return np.multiply(error, self._over_value, out=out)
+        np.divide(error, np.abs(self.value), out=out)
+        out[error == 0] = 0.0
+        return out
+
+    def _largest(self, scale: Callable[[Array, Array], Array], out: Array | None) -> tuple[float, int]:
+        """Largest scaled error over the elements not in `out`, kept in scratch for the ladder."""
+        self._scratch = scale(self._error, self._wide_output)
         if out is not None:
             self._scratch[out] = 0.0
         index = int(self._scratch.argmax())
         return float(self._scratch[index]), index
 
+    def _rounded(self, out: Array | None) -> bool:
+        """Whether the output is the truth rounded, to even in a tie; infinities and NaN included."""
+        with np.errstate(all="ignore"):
+            same = self._output == self.value.astype(self._output.dtype)
+        if out is not None:
+            same |= np.isnan(self._output) & np.isnan(self.value)
+        return bool(same.all())
+
     def _spot(self, largest: float, index: int) -> Spot:
         v = float(self.value[index])
         e = float(self.bound[index])
-        if v != 0:
-            amplification = e / abs(v)
-        else:
-            amplification = np.inf if e else 0.0
+        amplification = e / abs(v) if v else (np.inf if e else 0.0)
         return Spot(largest, index, float(self._output[index]), v, amplification)
 
     def _models(self, worst: int, largest: float) -> dict[str, Any]:
@@ -258,21 +322,22 @@ class PairYardstick:
                     "nonfinite_mismatch": int(np.count_nonzero(~both & ~same)),
                     "nan_count": int(np.isnan(flat_a).sum()),
                     "inf_count": int(np.isinf(flat_a).sum()),
-                    "first_mismatch": int((~both & ~same).argmax()),
+                    "first_mismatch": int((~both & ~same).argmax()) if (~both & ~same).any() else -1,
                 }
                 self._a[~both] = 0.0
                 total = self._a.sum()
             rms = float(np.sqrt(np.dot(self._a, self._a) / self.size))
             np.abs(self._a, out=self._a)
             abs_max = float(self._a.max())
-            np.multiply(self._a, yardstick._over_bound, out=self._c)
+            yardstick.rho_of(self._a, self._c)
             rho_index = int(self._c.argmax())
             rho = float(self._c[rho_index]) / 2.0
             np.abs(self._b, out=self._b)
             np.divide(self._a, self._b, out=self._c)
-            if not np.isfinite(self._c.sum()):
+            index = int(self._c.argmax())  # of the first NaN, where there is one
+            if not np.isfinite(self._c[index]):
                 self._c[self._a == 0] = 0.0
-            index = int(self._c.argmax())
+                index = int(self._c.argmax())
             rel = float(self._c[index])
             above = _ladder(self._c, rel, self._mask)
 
@@ -295,7 +360,17 @@ class PairYardstick:
 
 
 def _ladder(relative: Array, largest: float, mask: Array) -> tuple[int, ...]:
-    """Elements above 1e-1 .. 1e-12; rungs above the maximum are 0 without looking."""
-    return tuple(
-        int(np.count_nonzero(np.greater(relative, 10.0**-k, out=mask))) if largest > 10.0**-k else 0 for k in RUNGS
-    )
+    """Elements above 1e-1 .. 1e-12; rungs above the maximum are 0 without looking.
+
+    From the smallest rung up: once few elements are left, the larger rungs look at these only.
+    """
+    counts = dict.fromkeys(RUNGS, 0)
+    left = relative
+    for k, rung in _ASCENDING:
+        if not largest > rung:
+            break
+        above = np.greater(left, rung, out=mask[: left.size])
+        counts[k] = int(np.count_nonzero(above))
+        if counts[k] * _SPARSE < left.size:
+            left = left[above]
+    return tuple(counts.values())

@@ -78,9 +78,6 @@ class PlainProgress:
         if time.monotonic() - self._printed >= PLAIN_SECONDS:
             self._print()
 
-    def note(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
-
     def stop(self) -> None:
         self._print()
 
@@ -90,7 +87,8 @@ class PlainProgress:
             f"{target} {tenth}>1e-1 {hundredth}>1e-2 {flagged} flagged"
             for target, (tenth, hundredth, flagged) in self._tally.counts.items()
         )
-        self.note(f"{self._speed.done}/{self._speed.total} trials, {self._speed.text()}; {counts}")
+        line = f"{self._speed.done}/{self._speed.total} trials, {self._speed.text()}; {counts}"
+        print(line, file=sys.stderr, flush=True)
 
 
 class LiveProgress:
@@ -117,9 +115,6 @@ class LiveProgress:
     def advance(self, trials: int, rows: Sequence[Sequence[Any]]) -> None:
         self._speed.done += trials
         self._tally.add(rows)
-
-    def note(self, text: str) -> None:
-        self._live.console.print(text)
 
     def stop(self) -> None:
         self._live.stop()

@@ -1,9 +1,11 @@
-"""`ulpfuzz repro DIR TRIAL`: compute one trial again in a fresh process, compare bits with the store, show the worst."""
+"""`ulpfuzz repro DIR TRIAL`: compute a trial again in a fresh process, compare bits with the store, show the worst."""
 
 from __future__ import annotations
 
+import contextlib
 import math
-import subprocess
+import multiprocessing
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,14 +21,15 @@ from fuzz.campaign import Campaign
 from fuzz.commands import FOUND, console
 from fuzz.directory import CampaignDirectory
 from fuzz.environment import environment, environment_id
-from fuzz.errors import UserError
+from fuzz.errors import InternalError, UserError
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.oracle.arithmetic import CERTIFY, adjudicator
 from fuzz.oracle.element import Element, SliceTooLarge, evaluate
-from fuzz.supervisor import limit_threads
 from fuzz.trial import Cell, Session, run_trial
 from fuzz.workbench import Bench
+from fuzz.worker_process import start
 from results.columns import Row
+from results.errors import ResultsError
 from results.verdicts import NO_VALUE, VERDICTS
 from strategies.given import STORE
 from strategies.sampling import draw
@@ -37,14 +40,31 @@ DIGITS = 20
 
 def run(directory: Path, trial: str) -> int:
     """Recompute in a fresh process of this interpreter; its exit code is 1 when the trial is a finding."""
-    place = CampaignDirectory(directory)
-    place.read_manifest()
-    limit_threads()
-    finished = subprocess.run([sys.executable, "-m", "fuzz.repro", str(directory), trial], check=False)
-    if finished.returncode < 0:
-        print(f"ulpfuzz: the trial ended the process with signal {-finished.returncode}", file=sys.stderr)
+    CampaignDirectory(directory).read_manifest()
+    process = start(multiprocessing.get_context("spawn"), _child, directory, trial)
+    try:
+        process.join()
+    except KeyboardInterrupt:  # a kernel may hang in a C call: the child gets no say
+        process.kill()
+        raise
+    code = process.exitcode or 0
+    if code < 0:
+        with contextlib.suppress(ValueError):
+            name = signal.Signals(-code).name
+            print(f"the trial ended its process with {name}", file=sys.stderr)
         return FOUND
-    return finished.returncode
+    return code
+
+
+def _child(directory: Path, trial: str) -> None:
+    """Entry point of the fresh process: errors become one line here too."""
+    try:
+        code = recompute(directory, trial)
+        sys.stdout.flush()
+    except (UserError, ResultsError, InternalError) as error:
+        print(f"ulpfuzz: {error}", file=sys.stderr)
+        code = error.exit_code
+    sys.exit(code)
 
 
 def recompute(directory: Path, trial: str) -> int:
@@ -62,7 +82,7 @@ def recompute(directory: Path, trial: str) -> int:
         print(f"careful: {', '.join(map(str, deadly))} ended its process on this trial and may do so again", flush=True)
     for target in cell.targets:
         BACKENDS[target.backend].warm_up()
-    seed = int(campaign.manifest["seed"])
+    seed = campaign.manifest.seed
     session = Session(environment_id(environment()))
     rows = run_trial(cell, seed, index, session, ladder=True).rows
     return _show(cell, seed, index, session, rows, stored)
@@ -70,7 +90,6 @@ def recompute(directory: Path, trial: str) -> int:
 
 def _stored(directory: Path, cell: Cell, index: int) -> list[Row]:
     """The rows the campaign holds for this trial; empty when its shard was not finished."""
-    from results.errors import ResultsError
     from results.reading import open as open_results
 
     try:
@@ -132,12 +151,13 @@ def _bits(out: Console, rows: Sequence[Row], stored: Sequence[Row]) -> None:
                 f"{row['target']}: output bits differ from the campaign's (environment {old['environment']})",
                 style="bold",
             )
-    verdict = "bit for bit" if not differ else f"{matched} of {matched + differ} outputs"
-    out.print(
-        f"inputs equal the campaign's bit for bit; outputs equal {verdict}"
-        if not differ
-        else f"outputs equal: {verdict}"
-    )
+    if not matched + differ:
+        outputs = "the campaign holds no output to compare"
+    elif not differ:
+        outputs = "outputs equal bit for bit"
+    else:
+        outputs = f"{matched} of {matched + differ} outputs equal bit for bit"
+    out.print(f"inputs equal the campaign's bit for bit; {outputs}")
 
 
 def _positions(rows: Sequence[Row]) -> list[tuple[int, str, str]]:
@@ -233,13 +253,3 @@ def _verdicts(out: Console, rows: Sequence[Row]) -> None:
     for row in rows:
         table.add_row(str(row["target"]), str(row["verdict"]), Text(str(row["detail"])))
     out.print(table)
-
-
-if __name__ == "__main__":
-    from results.errors import ResultsError
-
-    try:
-        sys.exit(recompute(Path(sys.argv[1]), sys.argv[2]))
-    except (UserError, ResultsError) as error:
-        print(f"ulpfuzz: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import psutil
 from msgspec import Struct
 
 from fuzz.errors import UserError, unknown
@@ -41,8 +43,8 @@ class Published(Struct, frozen=True):
     above: int = 1
 
 
-class CampaignSpec(Struct, frozen=True):
-    """Everything a campaign is, as the user wrote it."""
+class CampaignSpec(Struct, frozen=True, rename={"problems": "problem", "dtypes": "dtype"}):
+    """Everything a campaign is, as the user wrote it; renamed fields are the keys of the TOML file."""
 
     problems: tuple[ProblemSpec, ...]
     plan: str = "fixed"
@@ -80,12 +82,13 @@ def read_toml(path: Path) -> tuple[CampaignSpec, tuple[Path, ...]]:
         _known_keys(problem, _PROBLEM, f"key of [[problem]] in {path}")
     if "published" in data:
         _known_keys(data["published"], _PUBLISHED, f"key of published in {path}")
-    extensions = tuple(path.parent / name for name in data.pop("extensions", []))
-    renamed = {"problems": data.pop("problem"), "dtypes": _as_list(data.pop("dtype", ["float32"])), **data}
+    if isinstance(data.get("dtype"), str):
+        data["dtype"] = [data["dtype"]]
     try:
-        return msgspec.convert(renamed, CampaignSpec), extensions
+        extensions = msgspec.convert({"extensions": data.pop("extensions", [])}, _Extensions).extensions
+        return msgspec.convert(data, CampaignSpec), tuple(path.parent / name for name in extensions)
     except msgspec.ValidationError as error:
-        raise UserError(f"{path}: {error}") from None
+        raise UserError(f"{path}: {_in_toml_terms(error)}") from None
 
 
 def _known_keys(table: Mapping[str, Any], known: set[str], what: str) -> None:
@@ -96,8 +99,17 @@ def _known_keys(table: Mapping[str, Any], known: set[str], what: str) -> None:
             raise unknown(what, key, known)
 
 
-def _as_list(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
+class _Extensions(Struct, frozen=True):
+    extensions: tuple[str, ...]
+
+
+def _in_toml_terms(error: msgspec.ValidationError) -> str:
+    """msgspec's message with TOML's names of types, and the key instead of a JSON path."""
+    what, _, place = str(error).partition(" - at `$.")
+    for json_name, toml_name in (("`str`", "a string"), ("`int`", "a whole number"), ("`object`", "a table")):
+        what = what.replace(json_name, toml_name)
+    what = what.replace("Object missing required field", "missing key").replace("`array`", "an array")
+    return f"{place.rstrip('`')}: {what}" if place else what
 
 
 class Resolved(Struct, frozen=True):
@@ -107,6 +119,8 @@ class Resolved(Struct, frozen=True):
     cells: tuple[Cell, ...]
     targets: tuple[tuple[Target, ...], ...]
     """Per dtype of the spec."""
+    pairs: tuple[tuple[tuple[int, int], ...], ...]
+    """Per dtype of the spec, positions among its targets."""
     skipped: tuple[str, ...]
     """One line for each backend that is not installed."""
 
@@ -127,31 +141,50 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
             raise unknown("dtype", dtype, PRECISIONS)
     for problem in spec.problems:
         operator(problem.operator)
+        if spec.plan == "survey" and (problem.dims or problem.inputs or problem.attributes):
+            raise UserError("a survey draws dims, attributes and inputs itself: leave them out, or use --plan fixed")
     groups: list[tuple[Target, ...]] = []
     skipped: dict[str, None] = {}
     for dtype in spec.dtypes:
         targets, missing = _targets(spec, dtype)
         groups.append(targets)
         skipped.update(dict.fromkeys(missing))
-    _check_published(spec, groups)
+    pairs = tuple(_pairs(spec, targets) for targets in groups)
+    _check_published(spec)
     cells: list[Cell] = []
     if spec.plan == "fixed":
         for problem in spec.problems:
-            for targets in groups:
-                home = narrowest(tuple(target.dtype for target in targets))
-                pairs = tuple((_position(a, targets, home), _position(b, targets, home)) for a, b in spec.pairs)
-                cells.append(Cell(_problem(problem, home, base), targets, pairs))
+            for targets, compared in zip(groups, pairs, strict=True):
+                cells.append(Cell(_problem(problem, _home(targets), base), targets, compared))
+    _refuse_repetitions(spec, cells, groups)
+    return Resolved(spec, tuple(cells), tuple(groups), pairs, tuple(skipped))
+
+
+def _home(targets: Sequence[Target]) -> str:
+    return narrowest(tuple(target.dtype for target in targets))
+
+
+def _pairs(spec: CampaignSpec, targets: Sequence[Target]) -> tuple[tuple[int, int], ...]:
+    home = _home(targets)
+    pairs = tuple((_position(a, targets, home), _position(b, targets, home)) for a, b in spec.pairs)
+    for number, (first, second) in enumerate(pairs):
+        name = "/".join(spec.pairs[number])
+        if first == second:
+            raise UserError(f"pair {name} compares a target with itself: name two")
+        if (first, second) in pairs[:number]:
+            raise UserError(f"pair {name} is named twice: remove one")
+    return pairs
+
+
+def _refuse_repetitions(spec: CampaignSpec, cells: Sequence[Cell], groups: Sequence[Sequence[Target]]) -> None:
+    """Two cells of the same problem would give rows with the same key."""
+    if spec.plan == "fixed":
+        keys = [(cell.problem.id, cell.problem.operator, cell.problem.home) for cell in cells]
     else:
-        for problem in spec.problems:
-            if problem.dims or problem.inputs or problem.attributes:
-                raise UserError(
-                    "a survey draws dims, attributes and inputs itself: leave them out, or use --plan fixed"
-                )
-        for targets in groups:
-            for pair in spec.pairs:
-                for side in pair:
-                    _position(side, targets, narrowest(tuple(target.dtype for target in targets)))
-    return Resolved(spec, tuple(cells), tuple(groups), tuple(skipped))
+        keys = [("", problem.operator, _home(targets)) for targets in groups for problem in spec.problems]
+    for number, key in enumerate(keys):
+        if key in keys[:number]:
+            raise UserError(f"the same problem of {key[1]} in {key[2]} is asked for twice: remove one")
 
 
 def _targets(spec: CampaignSpec, dtype: str) -> tuple[tuple[Target, ...], list[str]]:
@@ -180,7 +213,7 @@ def _position(text: str, targets: Sequence[Target], home: str) -> int:
     raise UserError(f"pair names {text!r}, which is not among the targets {known}: add it to --targets")
 
 
-def _check_published(spec: CampaignSpec, groups: Sequence[Sequence[Target]]) -> None:
+def _check_published(spec: CampaignSpec) -> None:
     if spec.published is None:
         return
     numerator, slash, denominator = spec.published.rate.partition("/")
@@ -202,7 +235,21 @@ def _problem(spec: ProblemSpec, home: str, base: Path) -> Problem:
             recipe.check(home, [contract.input(name).shape(spec.dims) for name in recipe.fills])
     except (RecipeError, ParameterError, ContractError) as error:
         raise UserError(str(error)) from None
+    _fits_in_memory(contract, problem)
     return problem
+
+
+def _fits_in_memory(contract: Contract, problem: Problem) -> None:
+    """Inputs and outputs alone, in float64 as the ladder holds them, must fit: the engine needs a multiple of it."""
+    sizes = dict(problem.dims)
+    elements = sum(math.prod(spec.shape(sizes)) for spec in (*contract.inputs, *contract.outputs))
+    needed, there = 8 * elements, psutil.virtual_memory().total
+    if needed > there:
+        dims = ",".join(f"{name}={size}" for name, size in problem.dims)
+        raise UserError(
+            f"{contract.operator} with {dims} needs more than {needed / 1e9:,.0f} GB, this machine has "
+            f"{there / 1e9:,.0f} GB: use smaller dims"
+        )
 
 
 def _input_names(contract: Contract, spec: ProblemSpec) -> list[str]:

@@ -14,6 +14,7 @@ from fuzz.buffers import Arena, GuardedArray
 from fuzz.measure import PairYardstick, Yardstick
 from fuzz.operators import operator
 from fuzz.oracle.bound import Bound, Truth, bound
+from fuzz.oracle.plain import plain
 from fuzz.oracle.program import Program
 from fuzz.oracle.trace import trace
 from fuzz.targets import Target
@@ -79,7 +80,7 @@ class Rung:
         """Compute the truth of the inputs now in the arena and prepare the yardsticks."""
         truth = self.bound(self.inputs())
         for number, yardstick in enumerate(self.yardsticks):
-            yardstick.refresh(truth.outputs[number], _overflow(truth, number))
+            yardstick.refresh(truth.outputs[number], _overflow(truth, number), self._plain(number))
         self.truth = truth
         return truth
 
@@ -89,12 +90,15 @@ class Rung:
             self._flush = bound(self._bench.program, self.dtype, flush=True)
         truth = self._flush(self.inputs())
         yardstick = Yardstick(values.size, self.dtype, self._flush.wide)
-        yardstick.refresh(truth.outputs[output], _overflow(truth, output))
+        yardstick.refresh(truth.outputs[output], _overflow(truth, output), self._plain(output))
         return yardstick.measure(values).rho.largest
+
+    def _plain(self, output: int) -> Callable[[], Array]:
+        return lambda: plain(self._bench.program, self.inputs(), self.dtype)[output]
 
 
 class Bench:
-    """One problem shape (operator, attributes, dims): program, rungs, kernels."""
+    """One problem shape (operator, attributes, dims): program, rungs, kernels. `problem` is the one of the trial."""
 
     def __init__(self, problem: Problem, forensic: bool = False) -> None:
         self.problem = problem
@@ -142,6 +146,7 @@ class Workbench:
         key = (problem.operator, problem.attributes, problem.dims)
         if key in self._benches:
             self._benches.move_to_end(key)
+            self._benches[key].problem = problem  # ladder and probe draw from its recipes: never from an earlier one's
         else:
             self._benches[key] = Bench(problem, self._forensic)
             while len(self._benches) > self._capacity:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import resource
 import signal
 import sys
 import time
@@ -19,6 +21,7 @@ from msgspec import Struct
 
 from fuzz.backends import BACKENDS
 from fuzz.breadcrumb import SharedBreadcrumb
+from fuzz.errors import InternalError
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.plan import Shard
 from fuzz.trial import Death, Session, run_trial
@@ -56,19 +59,22 @@ class Task(Struct, frozen=True):
 
 def main(connection: Connection, setup: Setup) -> None:
     """Entry point of a worker process. Ends when the supervisor closes the connection or dies."""
-    _settle_in(setup)
+    settle_in(setup)
     crumb = SharedBreadcrumb(Path(setup.crumb), create=False)
     session = Session(setup.environment, crumb)
-    connection.send_bytes(_encode([READY, 0, [], [], 0.0]))
     try:
+        connection.send_bytes(_encode([READY, 0, [], [], 0.0]))
         while True:
             task: Task = connection.recv()
             _run(task, setup.seed, session, crumb, connection)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         os._exit(0)
-    except BaseException:
-        connection.send_bytes(_encode([TROUBLE, 0, traceback.format_exc(), [], 0.0]))
-        os._exit(70)
+    except BaseException:  # noqa: BLE001  # whatever it is, the supervisor must hear of it
+        trace = traceback.format_exc()
+        with contextlib.suppress(OSError):  # the disk may be full
+            os.write(2, trace.encode())
+        connection.send_bytes(_encode([TROUBLE, 0, trace, [], 0.0]))
+        os._exit(InternalError.exit_code)
 
 
 def _run(task: Task, seed: int, session: Session, crumb: SharedBreadcrumb, connection: Connection) -> None:
@@ -96,7 +102,7 @@ def _plain(row: Row, names: tuple[str, ...]) -> list[Any]:
     return [row.get(name) for name in names]
 
 
-def _settle_in(setup: Setup) -> None:
+def settle_in(setup: Setup) -> None:
     """Own output file, no signals from the terminal, death with the parent, libraries ready, allocator tuned."""
     log = os.open(setup.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, 1)
@@ -105,6 +111,7 @@ def _settle_in(setup: Setup) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # crashes are expected: no core files in the user's folder
     load_entry_points()
     for path in setup.extensions:
         load_extension(Path(path))

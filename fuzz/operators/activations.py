@@ -32,9 +32,10 @@ def gelu(x: Any) -> Any:
 
 
 def gelu_tanh(x: Any) -> Any:
-    """x sigmoid(2 t), t = sqrt(2/pi) (x + 0.044715 x^3); equals 0.5 x (1 + tanh t) without its cancellation."""
+    """x sigmoid(2 t), t = sqrt(2/pi) (x + 0.044715 x^3): 0.5 x (1 + tanh t) without cancellation or overflow."""
     t = math.sqrt(2.0 / math.pi) * (x + 0.044715 * (x * x * x))
-    return x / (1.0 + np.exp(-2.0 * t))
+    e = np.exp(-2.0 * np.abs(t))
+    return x * (np.where(t < 0.0, e, 1.0) / (1.0 + e))
 
 
 def tanh(x: Any) -> Any:

@@ -78,9 +78,7 @@ class Tracer(NDArrayOperatorsMixin):
         return self._emit(name, args, kwargs)
 
     def __bool__(self) -> bool:
-        raise TraceError(
-            "a reference may not branch on values or turn them into plain numbers or arrays: use np.where"
-        )
+        raise TraceError("a reference may not branch on values or turn them into plain numbers or arrays: use np.where")
 
     __float__ = __int__ = __index__ = __len__ = __iter__ = __array__ = __bool__
 
