@@ -85,8 +85,6 @@ class Evidence(Struct, frozen=True):
     """Largest rho with an allowance for flushed subnormals; None when not computed."""
     void: bool = False
     """First order is void at every flagged element."""
-    overflowed: bool = False
-    """An intermediate of the formula leaves the dtype's range at every flagged element."""
     reduces: bool = False
     probe: Probe | None = None
 
@@ -125,10 +123,6 @@ def judge(e: Evidence) -> Judgement:
     if m.rho.largest > FLAG and e.flush_rho is not None and e.flush_rho <= FLAG:
         return Judgement(
             "subnormals_flushed", f"rho {m.rho.largest:.3g}, with subnormals read as zero {e.flush_rho:.2g}"
-        )
-    if e.overflowed:
-        return Judgement(
-            "indeterminate", f"rho {m.rho.largest:.3g}, where an intermediate of the formula leaves the dtype's range"
         )
     if e.void:
         return Judgement(

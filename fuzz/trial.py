@@ -186,14 +186,12 @@ class _Trial:
         self, target: Target, output: int, values: Array, m: Measurement, ladder: Ladder | None, no_ladder: str
     ) -> Judgement:
         rung = self.bench.rung(target.dtype)
-        flush_rho, void, overflowed, short = None, False, False, None
+        flush_rho, void, short = None, False, None
         if m.rho.largest > FLAG:
             flush_rho = rung.flush_rho(output, values)
             assert rung.truth is not None
             flagged = rung.yardsticks[output].rho > FLAG
-            beyond = rung.truth.overflow(output).reshape(-1)[flagged]
-            overflowed = bool(beyond.all())
-            void = bool((beyond | rung.truth.void(output).reshape(-1)[flagged]).all())
+            void = bool(rung.truth.void(output).reshape(-1)[flagged].all())
         reduces = self.bench.reduction_length > 1
         if suspicious(m) and reduces and ladder is not None and not m.nonfinite_mismatch:
             short = self._probe(target, output)
@@ -205,7 +203,6 @@ class _Trial:
                 no_ladder=no_ladder,
                 flush_rho=flush_rho,
                 void=void,
-                overflowed=overflowed,
                 reduces=reduces,
                 probe=short,
             )

@@ -32,7 +32,10 @@ class Landmark(Struct, frozen=True):
 
 
 class Spec(Struct, frozen=True):
-    """One named input or output. `dims` are names of `Contract.dims` or fixed sizes."""
+    """One named input or output. `dims` are names of `Contract.dims` or fixed sizes.
+
+    An output may have other names: sizes that follow from dims and attributes, and are read off the traced reference.
+    """
 
     name: str
     dims: tuple[str | int, ...]

@@ -27,7 +27,8 @@ def menu(dim: DimSpec) -> tuple[int, ...]:
 
 def work(contract: Contract, dims: Mapping[str, int]) -> float:
     """Operations, or elements of all inputs and outputs where those are more."""
-    elements = sum(math.prod(spec.shape(dims)) for spec in (*contract.inputs, *contract.outputs))
+    known = {name: 1 for spec in contract.outputs for name in spec.dims if isinstance(name, str)} | dict(dims)
+    elements = sum(math.prod(spec.shape(known)) for spec in (*contract.inputs, *contract.outputs))
     return max(contract.cost.operations(dims), float(elements))
 
 

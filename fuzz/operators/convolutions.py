@@ -70,7 +70,7 @@ def _channels(*names: str) -> dict[str, DimSpec]:
 def _convolution(
     reference: Any, doc: str, dims: tuple[DimSpec, ...], x: tuple[str, ...], w: tuple[str, ...], y: tuple[str, ...]
 ) -> Operator:
-    work = (*y, *(name for name in w if name not in y))
+    work = (*x, *(name for name in w if name not in x))
     contract = Contract(
         operator=reference.__name__,
         doc=doc,
@@ -86,13 +86,13 @@ def _convolution(
 
 OPERATORS = (
     _convolution(conv1d, "convolution of sequences: x (N, C, L), w (O, C, KL)", _dims("L", **_channels("C", "O")),
-                 ("N", "C", "L"), ("O", "C", "KL"), ("N", "O", "L")),
+                 ("N", "C", "L"), ("O", "C", "KL"), ("N", "O", "OL")),
     _convolution(conv2d, "convolution of images: x (N, C, H, W), w (O, C, KH, KW)", _dims("HW", **_channels("C", "O")),
-                 ("N", "C", "H", "W"), ("O", "C", "KH", "KW"), ("N", "O", "H", "W")),
+                 ("N", "C", "H", "W"), ("O", "C", "KH", "KW"), ("N", "O", "OH", "OW")),
     _convolution(group_conv2d, "convolution in G groups: x (N, G, I, H, W), w (G, O, I, KH, KW)",
                  _dims("HW", **_channels("G", "I", "O")),
-                 ("N", "G", "I", "H", "W"), ("G", "O", "I", "KH", "KW"), ("N", "G", "O", "H", "W")),
+                 ("N", "G", "I", "H", "W"), ("G", "O", "I", "KH", "KW"), ("N", "G", "O", "OH", "OW")),
     _convolution(depthwise_conv2d, "each channel with its own M kernels: x (N, C, H, W), w (C, M, KH, KW)",
                  _dims("HW", **_channels("C", "M")),
-                 ("N", "C", "H", "W"), ("C", "M", "KH", "KW"), ("N", "C", "M", "H", "W")),
+                 ("N", "C", "H", "W"), ("C", "M", "KH", "KW"), ("N", "CM", "OH", "OW")),
 )  # fmt: skip

@@ -40,7 +40,7 @@ def _pool(reference: Any, what: str) -> Operator:
             DimSpec("W", minimum=max(_KERNELS)),
         ),
         inputs=(Spec("x", _IMAGE),),
-        outputs=(Spec("y", _IMAGE),),
+        outputs=(Spec("y", ("N", "C", "OH", "OW")),),
         cost=Cost(((9.0, _IMAGE),)),
         attributes=(("kernel", _KERNEL), ("stride", _STRIDE)),
         nonfinite="NaN in the window makes the result NaN (array API standard 2024.12, statistical functions)",

@@ -80,7 +80,7 @@ class _Slice:
         if kind == "reduction":
             return self._reduce(node, index)
         if kind == "scan":
-            (axis,) = dict(node.static)["axis"]
+            axis = dict(node.static)["axis"]
             prefix = [(*index[:axis], k, *index[axis + 1 :]) for k in range(index[axis] + 1)]
             return self._total([self._fetch(node.arguments[0], at) for at in prefix])
         if kind == "matmul":

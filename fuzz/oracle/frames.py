@@ -105,7 +105,7 @@ class Frame(Operand):
             products: Real = np.matmul(a.magnitude(), b.magnitude())
             return products
         if name == "cumsum":
-            running: Real = np.cumsum(self.operands[0].magnitude(), axis=self.static["axis"][0])
+            running: Real = np.cumsum(self.operands[0].magnitude(), axis=self.static["axis"])
             return running
         if name == "prod":
             above = np.maximum(self.operands[0].magnitude(), 1.0)

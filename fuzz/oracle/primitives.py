@@ -49,7 +49,7 @@ class Primitive(Struct, frozen=True):
                 static["ddof"] = int(static.get("ddof", 0))
         elif self.kind == "scan":
             axis = int(static["axis"]) % len(shapes[0])
-            static |= {"axis": (axis,), "length": shapes[0][axis]}
+            static |= {"axis": axis, "length": shapes[0][axis]}
         elif self.name == "matmul":
             static["length"] = shapes[0][-1]
         return static
@@ -81,6 +81,20 @@ def _getitem(x: Any, *, key: tuple[Any, ...]) -> Any:
     return x[key]
 
 
+def taken(x: Any, constant: Any, *, positions: Any, padded: bool) -> Any:
+    """x at flat `positions`, `constant` where they are negative; a scalar x is everywhere itself."""
+    flat = np.asarray(x).reshape(-1)
+    if np.ndim(x) == 0:
+        values: Any = np.full(positions.shape, flat[0])
+    elif flat.size == 0:
+        values = np.zeros(positions.shape, flat.dtype)
+    else:
+        values = np.take(flat, positions, mode="clip")
+    if padded:
+        values[positions < 0] = constant
+    return values
+
+
 def _elementwise(*functions: np.ufunc, longdouble: bool = True) -> list[Primitive]:
     return [Primitive(f.__name__, f, "elementwise", longdouble=longdouble) for f in functions]
 
@@ -98,7 +112,7 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive("broadcast_to", np.broadcast_to, "view", ("shape",)),
         Primitive("getitem", _getitem, "view", ("key",)),
         Primitive("sliding_window_view", np.lib.stride_tricks.sliding_window_view, "view", ("window_shape", "axis")),
-        Primitive("gather", np.take, "gather", ("positions", "padded")),
+        Primitive("gather", taken, "gather", ("positions", "padded")),
         Primitive("sum", np.sum, "reduction", ("axis", "keepdims")),
         Primitive("mean", np.mean, "reduction", ("axis", "keepdims")),
         Primitive("var", np.var, "reduction", ("axis", "keepdims", "ddof")),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fuzz.oracle.frames import Frame, Real
+from fuzz.oracle.primitives import taken
 
 
 def scaled_product(x: Real, axes: tuple[int, ...], keepdims: bool) -> Real:
@@ -78,7 +79,7 @@ def prefix_classes(n: int) -> tuple[int, ...]:
 def cumsum(f: Frame) -> None:
     """Prefix k: a sum of its k terms, charged under its own length class."""
     (x,) = f.operands
-    (axis,), n = f.static["axis"], f.static["length"]
+    axis, n = f.static["axis"], f.static["length"]
     np.cumsum(x.value, axis=axis, out=f.value)
     for key, part in x.parts.items():
         f.put(key, np.cumsum(part, axis=axis))
@@ -98,20 +99,7 @@ def gather(f: Frame) -> None:
     """A copy of chosen elements: exact, each with its own error."""
     x, constant = f.operands
     positions, padded = f.static["positions"], f.static["padded"]
-    np.copyto(f.value, taken(x.value, constant.value, positions, padded))
+    np.copyto(f.value, taken(x.value, constant.value, positions=positions, padded=padded))
     for key in f.parts:
-        f.put(key, taken(x.parts.get(key, 0.0), constant.parts.get(key, 0.0), positions, padded))
-
-
-def taken(x: Any, constant: Any, positions: Any, padded: bool) -> Any:
-    """x at flat `positions`, `constant` where they are negative; a scalar x is everywhere itself."""
-    flat = np.asarray(x).reshape(-1)
-    if np.ndim(x) == 0:
-        values: Any = np.full(positions.shape, flat[0])
-    elif flat.size == 0:
-        values = np.zeros(positions.shape, flat.dtype)
-    else:
-        values = np.take(flat, positions, mode="clip")
-    if padded:
-        values[positions < 0] = constant
-    return values
+        part, outside = x.parts.get(key, 0.0), constant.parts.get(key, 0.0)
+        f.put(key, taken(part, outside, positions=positions, padded=padded))

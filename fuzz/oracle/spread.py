@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.oracle.primitives import PRIMITIVES, call_arguments
-from fuzz.oracle.products import taken
+from fuzz.oracle.primitives import PRIMITIVES, call_arguments, taken
 from fuzz.oracle.program import Argument, Node, Program, Ref
 
 
@@ -75,9 +74,9 @@ def _through(name: str, static: dict[str, Any], masks: list[Any], values: list[A
     if primitive.kind == "reduction":
         return np.any(masks[0], axis=static["axis"], keepdims=static["keepdims"])
     if primitive.kind == "gather":
-        return taken(masks[0], masks[1], static["positions"], static["padded"])
+        return taken(masks[0], masks[1], **static)
     if primitive.kind == "scan":
-        return np.logical_or.accumulate(masks[0], axis=static["axis"][0])
+        return np.logical_or.accumulate(masks[0], axis=static["axis"])
     if primitive.kind == "matmul":
         return np.any(masks[0], axis=-1, keepdims=True) | np.any(masks[1], axis=-2, keepdims=True)
     return np.logical_or.reduce(np.broadcast_arrays(*masks)) if len(masks) > 1 else masks[0]

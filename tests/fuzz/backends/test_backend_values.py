@@ -37,7 +37,7 @@ def test_who_has_which_operator() -> None:
     operators = {case.operator for case in CASES.values()}
     lacking = {name: operators - set(BACKENDS[name].implementations) for name in ("numpy", "torch", "jax", "tvm")}
     assert lacking == {"numpy": {"gelu"}, "torch": set(), "jax": set(), "tvm": set()}
-    assert set(BACKENDS["scipy"].implementations) == {"matmul", "softmax", "softplus", "gelu", "gelu_tanh"}
+    assert set(BACKENDS["scipy"].implementations) & operators == {"matmul", "softmax", "softplus", "gelu", "gelu_tanh"}
 
 
 def test_the_default_formulation_is_the_library_where_it_has_one() -> None:
