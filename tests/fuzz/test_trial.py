@@ -130,6 +130,13 @@ def test_what_overflows_in_the_formula_accuses_nobody(lab: Lab, recipe: str) -> 
     assert "overflow in the formula" in row["detail"]
 
 
+def test_a_divisor_that_underflows_in_the_formula_accuses_nobody(lab: Lab) -> None:
+    row = lab.run("layer_norm", layer_norm, {"x": "subnormal()"}, attributes={"eps": 0.0})
+    assert not VERDICTS[row["verdict"]].finding
+    swallowed = lab.run("layer_norm", lambda *a, **k: np.nan_to_num(layer_norm(*a, **k)), SPECIAL)
+    assert swallowed["verdict"] == "nonfinite_mismatch"
+
+
 def test_an_overflow_excuses_no_other_error(lab: Lab) -> None:
     row = lab.run("layer_norm", lambda *a, **k: layer_norm(*a, **k) + a[0].dtype.type(0.1), {"x": "normal(0,1e20)"})
     assert VERDICTS[row["verdict"]].finding
