@@ -25,11 +25,13 @@ def logsumexp(x: Any, *, axis: int) -> Any:
 
 
 def log_softmax(x: Any, *, axis: int) -> Any:
-    """d - log1p(sum over the others of exp d), d = x - max x; a row with an infinite maximum is NaN by the formula."""
+    """d - log(sum exp d), d = x - max x; a row with an infinite maximum is NaN by the formula.
+
+    Not log1p of the others' sum: that would be better for an element that is 0 and the maximum, but the subtraction
+    x - max x excuses the loss for every other maximum, and no library does it.
+    """
     d = x - np.max(x, axis=axis, keepdims=True)
-    others = np.sum(np.where(d < 0.0, np.exp(d), d), axis=axis, keepdims=True)
-    ties = np.count_nonzero(d >= 0.0, axis=axis, keepdims=True) - 1.0
-    return d - np.log1p(others + ties)
+    return d - np.log(np.sum(np.exp(d), axis=axis, keepdims=True))
 
 
 OPERATORS = (

@@ -53,7 +53,7 @@ class Truth:
     def overflow(self, output: int) -> Any:
         """Elements of which an intermediate leaves the range of the working dtype, or is NaN by the formula itself.
 
-        Also where a divisor or a logarithm's argument may be 0 within its error, and where padding meets an infinity.
+        Also where padding meets an infinity: a kernel may leave padding out.
         What merely passes on an infinity or a NaN that the user gave does not count: a kernel has to pass it on, too.
         """
         limit = OVERFLOW_SHARE * precision(self._owner.dtype).largest
@@ -67,8 +67,6 @@ class Truth:
             given_nan = arriving(frame.node, [np.isnan(v) for v in values], values)
             given = arriving(frame.node, [~np.isfinite(v) for v in values], values)
             mask = (nan & ~given_nan) | (~nan & ~(reach <= limit) & ~given)
-            if (delicate := self._delicate(frame)) is not None:
-                mask = mask | (frame.charges.u * delicate[1] >= np.abs(delicate[0]))
             masks.append(mask | skipped_padding(frame.node, self._owner.program, values))
         return spread(self._owner.program, masks, [f.value for f in self._owner.frames])[output]
 
