@@ -18,6 +18,7 @@ from fuzz.backends import backend
 from fuzz.backends.base import Array, Backend, Implementation, Request, Unsupported, last_line
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.operators import OPERATORS
+from fuzz.oracle.trace import trace
 
 _SIZE = 4
 
@@ -49,15 +50,17 @@ def _run(found: Backend, dtype: str) -> str:
 
 def _request(found: Backend, operator: str, implementation: Implementation, dtype: str) -> Request:
     contract = OPERATORS[operator].contract
-    dims = dict.fromkeys(contract.dim_names, _SIZE)
+    dims = {dim.name: max(_SIZE, dim.minimum) for dim in contract.dims}
+    attributes = {name: spec.default for name, spec in contract.attributes}
+    program = trace(OPERATORS[operator].reference, contract.shapes(dims), attributes)
     return Request(
         implementation=implementation,
-        attributes={name: spec.default for name, spec in contract.attributes},
+        attributes=attributes,
         device=found.devices()[0],
         dtype=dtype,
         options={spec.name: spec.default for spec in found.options},
         inputs={name: aligned_ones(shape, dtype) for name, shape in contract.shapes(dims).items()},
-        outputs=tuple(aligned_ones(spec.shape(dims), dtype) for spec in contract.outputs),
+        outputs=tuple(aligned_ones(shape, dtype) for shape in program.output_shapes()),
     )
 
 

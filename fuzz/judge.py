@@ -60,6 +60,10 @@ class Ladder(Struct, frozen=True):
     downcast: Downcast | None = None
     saturated: bool = False
     """All digits are lost on both rungs; `slope` is then that of N(0,1) inputs, None where those are healthy."""
+    high_sequential: float | None = None
+    """Largest rho at the float64 rung under the bound of sequential addition, where high_rho exceeds FLAG."""
+    high_flushed: float | None = None
+    """The same with subnormals read as zero, where only the float64 rung exceeds FLAG."""
 
 
 class Probe(Struct, frozen=True):
@@ -96,6 +100,8 @@ class Evidence(Struct, frozen=True):
     """Largest rho with an allowance for flushed subnormals; None when not computed."""
     void: bool = False
     """First order is void at every flagged element."""
+    benign_rho: float | None = None
+    """Largest rho on N(0,1) of a flagged target that has no second precision."""
     reduces: bool = False
     probe: Probe | None = None
     misrounded: Misrounded | None = None
@@ -125,7 +131,7 @@ def judge(e: Evidence) -> Judgement:
         )
     if m.unbounded and not suspicious(m):
         return Judgement("indeterminate", f"the error bound overflows at {m.unbounded} elements")
-    high = e.ladder.high_rho if e.ladder else 0.0
+    high = e.ladder.high_rho if e.ladder and not _excused(e, e.ladder) else 0.0
     if not suspicious(m) and high <= FLAG:
         if e.misrounded is not None:
             return _not_correctly_rounded(m, e.misrounded)
@@ -143,6 +149,11 @@ def judge(e: Evidence) -> Judgement:
         return Judgement(
             "indeterminate", "a divisor, root or logarithm inside has no digits left: first-order bounds are void"
         )
+    order = e.reduces and m.rho_sequential_max is not None and m.rho_sequential_max <= ACCEPT
+    if e.ladder is None and not order and e.benign_rho is not None and e.benign_rho <= FLAG:
+        return Judgement(
+            "unstable", f"rho {m.rho.largest:.3g} here, {e.benign_rho:.2g} on N(0,1) inputs; there is no second precision"
+        )
     if e.ladder is None:
         return Judgement(
             "indeterminate", f"rho {m.rho.largest:.3g}, but no second precision to tell why: {e.no_ladder}"
@@ -156,6 +167,13 @@ def _not_correctly_rounded(m: Measurement, found: Misrounded) -> Judgement:
         "not_correctly_rounded",
         f"{found.count} of {m.size} elements are not the nearest number: {size}, the worst at {found.index}",
     )
+
+
+def _excused(e: Evidence, ladder: Ladder) -> bool:
+    """Whether what only the float64 rung shows is an order of addition, or a flush to zero: no finding at this dtype."""
+    if ladder.high_flushed is not None and ladder.high_flushed <= FLAG:
+        return True
+    return e.reduces and ladder.high_sequential is not None and ladder.high_sequential <= ACCEPT
 
 
 def _accepted(m: Measurement, u: float) -> Judgement:

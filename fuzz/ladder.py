@@ -57,8 +57,11 @@ def _climb_up(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
         c.rho, high.yardsticks[c.output].rho, home.yardsticks[c.output], high.yardsticks[c.output]
     )
     ladder = Ladder(HIGH, measured.rho.largest, c.measured.rho.largest, measured.rho.largest, slope)
+    ladder = structs.replace(ladder, high_sequential=measured.rho_sequential_max)
     if measured.rho.largest > FLAG and c.measured.rho.largest <= FLAG:
-        ladder = structs.replace(ladder, downcast=_downcast(c, run, wide, home, outcome.values[c.output].copy()))
+        first = outcome.values[c.output].copy()
+        flushed = high.flush_rho(c.output, first)
+        ladder = structs.replace(ladder, high_flushed=flushed, downcast=_downcast(c, run, wide, home, first))
     return _second_opinion(c, run, ladder) if saturated else ladder
 
 
@@ -73,6 +76,7 @@ def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     measured = measure(c.bench, low, c.output, outcome.values[c.output])
     slope, saturated = _slope(low.yardsticks[c.output].rho, c.rho, low.yardsticks[c.output], home.yardsticks[c.output])
     ladder = Ladder(LOW, measured.rho.largest, measured.rho.largest, c.measured.rho.largest, slope)
+    ladder = structs.replace(ladder, high_sequential=c.measured.rho_sequential_max)
     if c.measured.rho.largest > FLAG and measured.rho.largest <= FLAG:
         high = c.bench.rung(HIGH, LADDER)
         _fill(low, high, c, salt=0)
@@ -125,6 +129,18 @@ def _second_opinion(c: Climb, run: Run, ladder: Ladder) -> Ladder:
     one, other = low.yardsticks[c.output], high.yardsticks[c.output]
     slope, _ = _slope(one.rho, other.rho, one, other)
     return structs.replace(ladder, slope=slope, saturated=True)
+
+
+def benign_rho(c: Climb, run: Run) -> float | None:
+    """Largest rho on N(0,1) in the target's own precision; None where it does not run. For targets without a ladder."""
+    rung = c.bench.rung(c.target.dtype, LADDER)
+    draw_normal(c.bench, rung, c.seed, c.index)
+    rung.refresh()
+    outcome = run(c.bench, c.target, LADDER)
+    if isinstance(outcome, Failure):
+        return None
+    measured = measure(c.bench, rung, c.output, outcome.values[c.output])
+    return None if measured.nonfinite_mismatch else measured.rho.largest
 
 
 def _fill(source: Rung, high: Rung, c: Climb, salt: int) -> None:

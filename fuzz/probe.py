@@ -15,6 +15,7 @@ from fuzz.thresholds import FLAG
 from fuzz.workbench import Bench, Rung
 from strategies.problem import Problem
 from strategies.sampling import draw
+from strategies.sizes import fitted
 
 SHORT = 2
 
@@ -22,9 +23,13 @@ SHORT = 2
 def shortened(bench: Bench) -> Problem | None:
     """The same problem with reduced dims cut to two; None when no choice of one or all dims shortens the reductions."""
     dims = dict(bench.problem.dims)
+    least = {dim.name: max(dim.minimum, 1) for dim in bench.contract.dims}
     reducible = [name for name, size in dims.items() if size > SHORT]
-    for chosen in [[name] for name in reducible] + [reducible]:
-        short = dims | dict.fromkeys(chosen, SHORT)
+    choices = [{name: SHORT} for name in reducible] + [dict.fromkeys(reducible, SHORT)]
+    choices += [dict.fromkeys(reducible, 1) | {name: SHORT} for name in reducible]  # several dims are summed together
+    for chosen in choices:
+        short = dims | {name: max(size, least[name]) for name, size in chosen.items()}
+        short = fitted(bench.contract, short)
         program = trace(bench.operator.reference, bench.contract.shapes(short), dict(bench.problem.attributes))
         if max(program.reduction_lengths(), default=0) <= SHORT:
             return structs.replace(bench.problem, dims=tuple(sorted(short.items())))

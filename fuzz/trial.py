@@ -14,7 +14,7 @@ from fuzz.adjudicate import measure
 from fuzz.backends.base import Array
 from fuzz.execution import CAMPAIGN, Breadcrumb, Failure, NoBreadcrumb, Outcome, Ran, execute
 from fuzz.judge import Evidence, Judgement, Ladder, Probe, judge, suspicious
-from fuzz.ladder import Climb, climb
+from fuzz.ladder import Climb, benign_rho, climb
 from fuzz.measure import Measurement
 from fuzz.oracle.arithmetic import DependencyArithmetic
 from fuzz.oracle.element import evaluate
@@ -161,17 +161,20 @@ class _Trial:
         measured = measure(self.bench, rung, output, values)
         asked = suspicious(measured)
         ladder: Ladder | None = None
-        no_ladder, died = "", None
+        no_ladder, died, benign = "", None, None
         if asked or self.ladder:
             rho = rung.yardsticks[output].rho.copy() if measured.size else np.empty(0)
             values = values.copy()
-            answer = climb(Climb(self.bench, target, output, measured, rho, self.seed, self.index), self._run)
+            climbed = Climb(self.bench, target, output, measured, rho, self.seed, self.index)
+            answer = climb(climbed, self._run)
             if isinstance(answer, Ladder):
                 ladder = answer
             else:
                 no_ladder = answer.error
                 died = answer if answer.verdict not in ("unsupported", "raised", "dtype_mismatch") else None
-        judgement = self._judge(target, output, values, measured, ladder, no_ladder)
+                if died is None and measured.rho.largest > FLAG:
+                    benign = benign_rho(climbed, self._run)
+        judgement = self._judge(target, output, values, measured, ladder, no_ladder, benign)
         if died is not None:
             judgement = Judgement(died.verdict, f"in the other precision: {died.error}")
         self._keep_elements(number, target, output, values, measured)
@@ -185,7 +188,14 @@ class _Trial:
         }
 
     def _judge(
-        self, target: Target, output: int, values: Array, m: Measurement, ladder: Ladder | None, no_ladder: str
+        self,
+        target: Target,
+        output: int,
+        values: Array,
+        m: Measurement,
+        ladder: Ladder | None,
+        no_ladder: str,
+        benign: float | None,
     ) -> Judgement:
         rung = self.bench.rung(target.dtype)
         flush_rho, void, short = None, False, None
@@ -206,6 +216,7 @@ class _Trial:
                 u=rung.yardsticks[output].u,
                 ladder=ladder,
                 no_ladder=no_ladder,
+                benign_rho=benign,
                 flush_rho=flush_rho,
                 void=void,
                 reduces=reduces,

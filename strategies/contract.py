@@ -32,7 +32,10 @@ class Landmark(Struct, frozen=True):
 
 
 class Spec(Struct, frozen=True):
-    """One named input or output. `dims` are names of `Contract.dims` or fixed sizes."""
+    """One named input or output. `dims` are names of `Contract.dims` or fixed sizes.
+
+    An output may have other names: sizes that follow from dims and attributes, and are read off the traced reference.
+    """
 
     name: str
     dims: tuple[str | int, ...]
@@ -79,12 +82,19 @@ class AttributeSpec(Struct, frozen=True):
 
 
 class DimSpec(Struct, frozen=True):
-    """A symbolic dimension. `reduced`: summed over inside; `batch`: its slices are independent of each other."""
+    """A symbolic dimension. `reduced`: summed over inside; `batch`: its slices are independent of each other.
+
+    With an axis attribute both may be true.
+    """
 
     name: str
     reduced: bool = False
     batch: bool = False
     minimum: int = 0
+    sizes: tuple[int, ...] = ()
+    """Sizes worth trying, increasing, where the general ones are not (the extents of a kernel)."""
+    within: str = ""
+    """Name of a dim this one may not exceed: a kernel lies within its image."""
 
 
 class Criterion(enum.Enum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -131,6 +132,10 @@ def _check_dims(contract: Contract, dims: Mapping[str, int]) -> None:
         minimum = next(d.minimum for d in contract.dims if d.name == name)
         if isinstance(size, bool) or not isinstance(size, int) or size < minimum:
             raise ContractError(f"dim {name} of {contract.operator} is {size!r}: use a whole number >= {minimum}")
+    for dim in contract.dims:
+        if dim.within and dims.get(dim.name, 0) > dims.get(dim.within, math.inf):
+            limit = f"{dims[dim.within]} ({dim.within})"
+            raise ContractError(f"dim {dim.name} of {contract.operator} is {dims[dim.name]}: use at most {limit}")
     if missing := [name for name in names if name not in dims]:
         example = ",".join(f"{name}=8" for name in missing)
         raise ContractError(f"{contract.operator} needs the size of {', '.join(missing)}: add --dims {example}")

@@ -20,24 +20,27 @@ BUDGET = 2e6
 
 def menu(dim: DimSpec) -> tuple[int, ...]:
     """Sizes for `dim` except 0, increasing, none below its minimum."""
-    sizes = REDUCED_SIZES if dim.reduced else BATCH_SIZES if dim.batch else PLAIN_SIZES
+    sizes = dim.sizes or (REDUCED_SIZES if dim.reduced else BATCH_SIZES if dim.batch else PLAIN_SIZES)
     least = max(dim.minimum, 1)
     return tuple(size for size in sizes if size >= least) or (least,)
 
 
 def work(contract: Contract, dims: Mapping[str, int]) -> float:
     """Operations, or elements of all inputs and outputs where those are more."""
-    elements = sum(math.prod(spec.shape(dims)) for spec in (*contract.inputs, *contract.outputs))
+    known = {name: 1 for spec in contract.outputs for name in spec.dims if isinstance(name, str)} | dict(dims)
+    elements = sum(math.prod(spec.shape(known)) for spec in (*contract.inputs, *contract.outputs))
     return max(contract.cost.operations(dims), float(elements))
 
 
 def within(contract: Contract, dims: Mapping[str, int], budget: float) -> dict[str, int]:
-    """`dims` made smaller, along their menus, until the work is within `budget` or nothing can be made smaller.
+    """`dims` made smaller, along their menus, until they lie within each other and the work within `budget`.
+
+    Where nothing can be made smaller, the work stays above it.
 
     The largest dim that is not reduced goes first: long reductions are what makes rounding errors grow.
     A deterministic map of what was drawn: rejecting a draw would bend the distribution of the others.
     """
-    clamped = dict(dims)
+    clamped = fitted(contract, dims)
     while work(contract, clamped) > budget:
         lowered = [
             (not dim.reduced, clamped[dim.name], dim.name, smaller[-1])
@@ -47,5 +50,12 @@ def within(contract: Contract, dims: Mapping[str, int], budget: float) -> dict[s
         if not lowered:
             break
         _, _, name, size = max(lowered)
-        clamped[name] = size
+        clamped = fitted(contract, clamped | {name: size})
     return clamped
+
+
+def fitted(contract: Contract, dims: Mapping[str, int]) -> dict[str, int]:
+    """`dims` with each one that has to lie within another no larger than that (and at least its minimum)."""
+    limits = {dim.name: dims[dim.within] for dim in contract.dims if dim.within}
+    least = {dim.name: dim.minimum for dim in contract.dims}
+    return {name: max(min(size, limits.get(name, size)), least[name]) for name, size in dims.items()}

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from fuzz.backends import jax_elementwise, numpy_elementwise, scipy_elementwise, torch_elementwise, tvm_elementwise
+from fuzz.backends import (  # noqa: F401 - they register formulations
+    jax_arrays,
+    jax_elementwise,
+    numpy_arrays,
+    numpy_elementwise,
+    scipy_arrays,
+    scipy_elementwise,
+    torch_arrays,
+    torch_elementwise,
+    tvm_arrays,
+    tvm_elementwise,
+)
 from fuzz.backends.base import Backend
 from fuzz.backends.jax_backend import BACKEND as JAX
 from fuzz.backends.numpy_backend import BACKEND as NUMPY
@@ -10,9 +21,6 @@ from fuzz.backends.scipy_backend import BACKEND as SCIPY
 from fuzz.backends.torch_backend import BACKEND as TORCH
 from fuzz.backends.tvm_operators import BACKEND as TVM
 from fuzz.errors import UserError, unknown
-
-FORMULATIONS = (numpy_elementwise, scipy_elementwise, torch_elementwise, jax_elementwise, tvm_elementwise)
-"""Modules that add operators to a backend when they are imported."""
 
 BACKENDS: dict[str, Backend] = {backend.name: backend for backend in (NUMPY, SCIPY, TORCH, JAX, TVM)}
 """In the order they are shown and run."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from fuzz.backends.base import Array, Lazy, Provenance, Unsupported
+from fuzz.backends.base import Array, Lazy, Provenance, Unsupported, as_tuple
 from fuzz.backends.tvm_backend import BACKEND
 
 __all__ = ["BACKEND"]
@@ -21,13 +22,13 @@ Body: TypeAlias = Callable[..., Tensor]
 
 
 def expression(operator: str, name: str, source: str, provenance: Provenance) -> Callable[[Body], Body]:
-    """Register a function from te placeholders (and attributes) to a te tensor."""
+    """Register a function from te placeholders (and attributes) to a te tensor, or a tuple of them."""
 
     def register(body: Body) -> Body:
         @functools.wraps(body)
         def build(*arrays: Array, **attributes: Any) -> Any:
             inputs = [te.placeholder(a.shape, a.dtype.name, name=f"input{i}") for i, a in enumerate(arrays)]
-            return te.create_prim_func([*inputs, body(*inputs, **attributes)])
+            return te.create_prim_func([*inputs, *as_tuple(body(*inputs, **attributes))])
 
         BACKEND.implementation(operator, name, source, provenance)(build)
         return body
@@ -45,18 +46,19 @@ def formula(operator: str, source: str) -> Callable[[Body], Body]:
     return expression(operator, "te", source, "composed")
 
 
-def legalized(call: str, *arrays: Array) -> Any:
-    """The PrimFunc that relax lowers `relax.op.nn.<call>` to: what its virtual machine would run."""
+def legalized(call: str, *arrays: Array, module: str = "relax.op.nn", **attributes: Any) -> Any:
+    """The PrimFunc that relax lowers `<module>.<call>` to: what its virtual machine would run."""
+    operation = getattr(importlib.import_module(f"tvm.{module}"), call)
     builder = relax.BlockBuilder()
     variables = [relax.Var(f"input{i}", relax.TensorType(a.shape, a.dtype.name)) for i, a in enumerate(arrays)]
     with builder.function("main", variables):
         with builder.dataflow():
-            result = builder.emit_output(builder.emit(getattr(relax.op.nn, call)(*variables)))
+            result = builder.emit_output(builder.emit(operation(*variables, **attributes)))
         builder.emit_func_output(result)
     lowered = relax.transform.LegalizeOps()(builder.get())
     primitives = [f for f in lowered.functions.values() if isinstance(f, tirx.PrimFunc)]
     if len(primitives) != 1:
-        raise Unsupported(f"relax.op.nn.{call} lowers to {len(primitives)} functions: only one can be called directly")
+        raise Unsupported(f"{module}.{call} lowers to {len(primitives)} functions: only one can be called directly")
     return primitives[0]
 
 

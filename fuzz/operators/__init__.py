@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 from fuzz.errors import UserError, unknown
-from fuzz.operators import activations, elementary, normalisation, pointwise, reductions
+from fuzz.operators import (
+    activations,
+    convolutions,
+    elementary,
+    logarithms,
+    normalisation,
+    pointwise,
+    pools,
+    products,
+    reductions,
+    statistics,
+    statistics_norms,
+)
 from fuzz.operators.base import Operator
 
 OPERATORS: dict[str, Operator] = {
     operator.name: operator
-    for family in (normalisation, reductions, activations, elementary, pointwise)
+    for family in (
+        normalisation,
+        reductions,
+        activations,
+        elementary,
+        pointwise,
+        statistics,
+        logarithms,
+        statistics_norms,
+        products,
+        convolutions,
+        pools,
+    )
     for operator in family.OPERATORS
 }
 

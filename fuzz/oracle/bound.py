@@ -18,7 +18,7 @@ from fuzz.oracle.models import Model
 from fuzz.oracle.primitives import PRIMITIVES, call_arguments
 from fuzz.oracle.program import Program, Ref
 from fuzz.oracle.rules import RULES, part_keys
-from fuzz.oracle.spread import arriving, spread
+from fuzz.oracle.spread import arriving, skipped_padding, spread
 from strategies.precision import DType, precision
 
 VOID_SHARE = 0.1
@@ -62,6 +62,7 @@ class Truth:
     def overflow(self, output: int) -> Any:
         """Elements of which an intermediate leaves the range of the working dtype, or is NaN by the formula itself.
 
+        Also where padding meets an infinity: a kernel may leave padding out.
         What merely passes on an infinity or a NaN that the user gave does not count: a kernel has to pass it on, too.
         """
         limit = OVERFLOW_SHARE * precision(self._owner.dtype).largest
@@ -74,7 +75,8 @@ class Truth:
             nan, reach = np.isnan(frame.value), frame.reach()
             given_nan = arriving(frame.node, [np.isnan(v) for v in values], values)
             given = arriving(frame.node, [~np.isfinite(v) for v in values], values)
-            masks.append((nan & ~given_nan) | (~nan & ~(reach <= limit) & ~given))
+            mask = (nan & ~given_nan) | (~nan & ~(reach <= limit) & ~given)
+            masks.append(mask | skipped_padding(frame.node, self._owner.program, values))
         return spread(self._owner.program, masks, [f.value for f in self._owner.frames])[output]
 
     def void(self, output: int) -> Any:
@@ -95,7 +97,7 @@ class Truth:
         if name in _POLES and frame.operands[0].parts:
             with np.errstate(all="ignore"):
                 return _POLES[name](frame.operands[0].value, frame.value), frame.operands[0].total()
-        if name in ("log", "log2", "sqrt") and frame.operands[0].parts:
+        if name in ("log", "log2") and frame.operands[0].parts:
             return frame.operands[0].value, frame.operands[0].total()
         if name == "log1p":
             return 1.0 + frame.operands[0].value, frame.operands[0].total()

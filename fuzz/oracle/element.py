@@ -71,8 +71,18 @@ class _Slice:
         if kind == "view":
             source = self._argument_shape(node.arguments[0])
             return self._fetch(node.arguments[0], self._viewed(number, node, source, index))
+        if kind == "gather":
+            position = int(dict(node.static)["positions"][index])
+            if position < 0:
+                return self._fetch(node.arguments[1], ())
+            source = self._argument_shape(node.arguments[0])
+            return self._fetch(node.arguments[0], tuple(int(i) for i in np.unravel_index(position, source)))
         if kind == "reduction":
             return self._reduce(node, index)
+        if kind == "scan":
+            axis = dict(node.static)["axis"]
+            prefix = [(*index[:axis], k, *index[axis + 1 :]) for k in range(index[axis] + 1)]
+            return self._total([self._fetch(node.arguments[0], at) for at in prefix])
         if kind == "matmul":
             return self._matmul(node, index)
         return self._elementwise(node, index)
@@ -136,12 +146,19 @@ class _Slice:
 
     def _combine(self, primitive: str, static: Mapping[str, Any], values: list[Any]) -> Any:
         a = self.arithmetic
+        if primitive == "count_nonzero":
+            return a.number(float(sum(map(bool, values))))
         if primitive in ("max", "min"):
             best = values[0]
             for value in values[1:]:
                 if a.less(best, value) if primitive == "max" else a.less(value, best):
                     best = value
             return best
+        if primitive == "prod":
+            product = a.number(1.0)
+            for value in values:
+                product = a.apply("multiply", product, value)
+            return product
         total = self._total(values)
         if primitive == "sum":
             return total

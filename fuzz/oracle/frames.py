@@ -104,6 +104,13 @@ class Frame(Operand):
             a, b = self.operands
             products: Real = np.matmul(a.magnitude(), b.magnitude())
             return products
+        if name == "cumsum":
+            running: Real = np.cumsum(self.operands[0].magnitude(), axis=self.static["axis"])
+            return running
+        if name == "prod":
+            above = np.maximum(self.operands[0].magnitude(), 1.0)
+            grown: Real = np.prod(above, axis=self.static["axis"], keepdims=self.static["keepdims"])
+            return grown
         if name not in ("sum", "mean", "var"):
             return self.magnitude()
         axis, keepdims = self.static["axis"], self.static["keepdims"]

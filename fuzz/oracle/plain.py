@@ -20,5 +20,6 @@ def plain(program: Program, inputs: Sequence[Any], dtype: DType) -> tuple[Any, .
         for node in program.nodes[len(program.inputs) :]:
             arguments = [values[a.node] if isinstance(a, Ref) else kind(a) for a in node.arguments]
             function = PRIMITIVES[node.primitive].function
-            values.append(function(*arguments, **call_arguments(dict(node.static))))
+            result = function(*arguments, **call_arguments(dict(node.static)))
+            values.append(result.astype(kind) if result.dtype.kind == "i" else result)  # a count
     return tuple(values[number] for number in program.outputs)

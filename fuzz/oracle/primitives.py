@@ -22,7 +22,7 @@ class Primitive(Struct, frozen=True):
     name: str
     function: Callable[..., Any]
     kind: str
-    """elementwise | view | reduction | matmul"""
+    """elementwise | view | gather | reduction | scan | matmul"""
     static: tuple[str, ...] = ()
     longdouble: bool = True
     """Has a loop for np.longdouble; scipy.special mostly has none."""
@@ -32,7 +32,7 @@ class Primitive(Struct, frozen=True):
         """Number of array operands."""
         if isinstance(self.function, np.ufunc):
             return int(self.function.nin)
-        return {"where": 3, "matmul": 2}.get(self.name, 1)
+        return {"where": 3, "matmul": 2, "gather": 2}.get(self.name, 1)
 
     def complete(self, shapes: Sequence[Shape], given: Mapping[str, Any]) -> dict[str, Any]:
         """Static arguments in canonical form, with the reduction length."""
@@ -43,10 +43,13 @@ class Primitive(Struct, frozen=True):
             axes = range(rank) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
             static["axis"] = tuple(sorted(int(a) % rank for a in axes))
             static["keepdims"] = bool(static.get("keepdims", False))
-            if self.name in ("sum", "mean", "var"):
+            if self.name in ("sum", "mean", "var", "prod"):
                 static["length"] = math.prod(shapes[0][a] for a in static["axis"])
             if self.name == "var":
                 static["ddof"] = int(static.get("ddof", 0))
+        elif self.kind == "scan":
+            axis = int(static["axis"]) % len(shapes[0])
+            static |= {"axis": axis, "length": shapes[0][axis]}
         elif self.name == "matmul":
             static["length"] = shapes[0][-1]
         return static
@@ -63,6 +66,8 @@ def shape_of(primitive: Primitive, shapes: Sequence[Shape], static: Mapping[str,
     with np.errstate(all="ignore"):
         if primitive.kind == "elementwise":
             return tuple(np.broadcast_shapes(*shapes))
+        if primitive.kind == "scan":
+            return tuple(shapes[0])
         if primitive.kind == "matmul":
             return (*np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2]), shapes[0][-2], shapes[1][-1])
         if primitive.kind == "reduction":
@@ -74,6 +79,20 @@ def shape_of(primitive: Primitive, shapes: Sequence[Shape], static: Mapping[str,
 
 def _getitem(x: Any, *, key: tuple[Any, ...]) -> Any:
     return x[key]
+
+
+def taken(x: Any, constant: Any, *, positions: Any, padded: bool) -> Any:
+    """x at flat `positions`, `constant` where they are negative; a scalar x is everywhere itself."""
+    flat = np.asarray(x).reshape(-1)
+    if np.ndim(x) == 0:
+        values: Any = np.full(positions.shape, flat[0])
+    elif flat.size == 0:
+        values = np.zeros(positions.shape, flat.dtype)
+    else:
+        values = np.take(flat, positions, mode="clip")
+    if padded:
+        values[positions < 0] = constant
+    return values
 
 
 def _elementwise(*functions: np.ufunc, longdouble: bool = True) -> list[Primitive]:
@@ -94,9 +113,14 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive("transpose", np.transpose, "view", ("axes",)),
         Primitive("broadcast_to", np.broadcast_to, "view", ("shape",)),
         Primitive("getitem", _getitem, "view", ("key",)),
+        Primitive("sliding_window_view", np.lib.stride_tricks.sliding_window_view, "view", ("window_shape", "axis")),
+        Primitive("gather", taken, "gather", ("positions", "padded")),
         Primitive("sum", np.sum, "reduction", ("axis", "keepdims")),
         Primitive("mean", np.mean, "reduction", ("axis", "keepdims")),
         Primitive("var", np.var, "reduction", ("axis", "keepdims", "ddof")),
+        Primitive("prod", np.prod, "reduction", ("axis", "keepdims")),
+        Primitive("count_nonzero", np.count_nonzero, "reduction", ("axis", "keepdims")),
+        Primitive("cumsum", np.cumsum, "scan", ("axis",)),
         Primitive("max", np.max, "reduction", ("axis", "keepdims")),
         Primitive("min", np.min, "reduction", ("axis", "keepdims")),
         Primitive("matmul", np.matmul, "matmul"),

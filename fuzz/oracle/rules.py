@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+from fuzz.oracle import products
 from fuzz.oracle.frames import Frame, Operand, Real
 from fuzz.oracle.functions import gammaln, sign, wave
 
@@ -64,11 +65,11 @@ def _square(f: Frame) -> None:
 def _sqrt(f: Frame) -> None:
     (x,) = f.operands
     np.sqrt(x.value, out=f.value)
-    both = 2.0 * f.value
-    if f.charges.flush:  # an error d as large as x itself: sqrt x - sqrt(x - d) = d / (sqrt x + sqrt(x - d))
-        both = f.value + np.sqrt(np.maximum(x.value - f.charges.u * x.total(), 0.0))
-    # at x = 0 the derivative is infinite but an exact zero stays exact: 0 * (1/0) must not become NaN
-    f.carry(x, np.divide(1.0, both, out=np.zeros_like(f.value), where=f.value > 0))
+    # the largest change over [x - d, x + d] is d / (sqrt x + sqrt(x - d)), or sqrt d where d exceeds x: near 0, where
+    # the derivative means nothing, a variance of rounding errors alone has a root; an exact zero stays exact
+    d = f.charges.u * np.broadcast_to(x.total(), f.value.shape)
+    divisor = np.where(d < x.value, f.value + np.sqrt(np.maximum(x.value - d, 0.0)), np.sqrt(d))
+    f.carry(x, np.divide(1.0, divisor, out=np.zeros_like(f.value), where=divisor > 0))
     f.local(f.charges.constants["sqrt"], underflows=False)
 
 
@@ -266,6 +267,10 @@ RULES: dict[str, Rule] = {
     "sum": _sum,
     "mean": _mean,
     "var": _var,
+    "prod": products.prod,
+    "count_nonzero": products.count_nonzero,
+    "cumsum": products.cumsum,
+    "gather": products.gather,
     "max": _extreme(np.max, -np.inf),
     "min": _extreme(np.min, np.inf),
     "matmul": _matmul,
@@ -275,14 +280,16 @@ RULES: dict[str, Rule] = {
 
 def part_keys(primitive: str, static: dict[str, Any], operands: tuple[Operand, ...], rounding: bool) -> tuple[int, ...]:
     """Which parts the result of a primitive has, before any value is known."""
-    if primitive in ("greater", "greater_equal", "less", "less_equal"):
+    if primitive in ("greater", "greater_equal", "less", "less_equal", "count_nonzero"):
         return ()
     keys = {key for operand in operands for key in operand.parts}
     n = static.get("length", 0)
-    if primitive not in ("negative", "absolute", "maximum", "minimum", "where", "max", "min"):
+    if primitive not in ("negative", "absolute", "maximum", "minimum", "where", "max", "min", "gather"):
         keys.add(0)
     if n > 1 and rounding:
         keys.add(n)
+    if primitive == "cumsum" and rounding:
+        keys |= set(products.prefix_classes(n))
     if primitive == "var":
         keys |= {key * key for key in keys}
     return tuple(sorted(keys))

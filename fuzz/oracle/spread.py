@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.oracle.primitives import PRIMITIVES, call_arguments
-from fuzz.oracle.program import Node, Program, Ref
+from fuzz.oracle.primitives import PRIMITIVES, call_arguments, taken
+from fuzz.oracle.program import Argument, Node, Program, Ref
 
 
 def spread(program: Program, masks: Sequence[Any], values: Sequence[Any]) -> list[Any]:
@@ -33,6 +33,32 @@ def arriving(node: Node, masks: Sequence[Any], values: Sequence[Any]) -> Any:
     return _through(node.primitive, dict(node.static), list(masks), list(values))
 
 
+def skipped_padding(node: Node, program: Program, values: Sequence[Any]) -> Any:
+    """Elements of a matrix product in which a padding zero meets an infinity or NaN: a kernel may leave padding out."""
+    if node.primitive != "matmul":
+        return False
+    met: Any = False
+    for here, there in ((0, 1), (1, 0)):
+        if (outside := _outside(program, node.arguments[here])) is not None:
+            given = ~np.isfinite(values[there])
+            pair = (outside, given) if here == 0 else (given, outside)
+            met = met | (np.matmul(*(mask.astype(np.float32) for mask in pair)) > 0)
+    return met
+
+
+def _outside(program: Program, argument: Argument) -> Any | None:
+    """Which elements of a padded array, or of a view of one, are padding; None for any other node."""
+    node = program.nodes[argument.node] if isinstance(argument, Ref) else None
+    if node is None or node.primitive == "input":
+        return None
+    static = dict(node.static)
+    if node.primitive == "gather":
+        return static["positions"] < 0 if static["padded"] else None
+    if PRIMITIVES[node.primitive].kind != "view" or (source := _outside(program, node.arguments[0])) is None:
+        return None
+    return PRIMITIVES[node.primitive].function(source, **call_arguments(static))
+
+
 def _through(name: str, static: dict[str, Any], masks: list[Any], values: list[Any]) -> Any:
     if not masks:
         return False
@@ -47,6 +73,10 @@ def _through(name: str, static: dict[str, Any], masks: list[Any], values: list[A
         return primitive.function(masks[0], **call_arguments(static))
     if primitive.kind == "reduction":
         return np.any(masks[0], axis=static["axis"], keepdims=static["keepdims"])
+    if primitive.kind == "gather":
+        return taken(masks[0], masks[1], **static)
+    if primitive.kind == "scan":
+        return np.logical_or.accumulate(masks[0], axis=static["axis"])
     if primitive.kind == "matmul":
         return np.any(masks[0], axis=-1, keepdims=True) | np.any(masks[1], axis=-2, keepdims=True)
     return np.logical_or.reduce(np.broadcast_arrays(*masks)) if len(masks) > 1 else masks[0]

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from fuzz.oracle.primitives import PRIMITIVES, shape_of
+from fuzz.oracle.layout import Layout, gathered, pruned, whole
+from fuzz.oracle.primitives import PRIMITIVES, Primitive, shape_of
 from fuzz.oracle.program import Argument, Node, Program, Ref
 from strategies.contract import Scalar, Shape
 
@@ -21,8 +22,8 @@ class TraceError(TypeError):
 class Tracer(NDArrayOperatorsMixin):
     """Stands for an array while a reference runs; every operation appends a node."""
 
-    def __init__(self, nodes: list[Node], number: int) -> None:
-        self._nodes, self._number = nodes, number
+    def __init__(self, nodes: list[Node], number: int, layout: Layout | None = None) -> None:
+        self._nodes, self._number, self._layout = nodes, number, layout
 
     @property
     def shape(self) -> Shape:
@@ -45,7 +46,7 @@ class Tracer(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Tracer:
         if method == "reduce":
-            name = {"add": "sum", "maximum": "max", "minimum": "min"}.get(ufunc.__name__, f"{ufunc.__name__}.reduce")
+            name = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}.get(ufunc.__name__, f"{ufunc.__name__}.reduce")
             return self._emit(name, inputs, {"axis": 0, **kwargs})
         if method != "__call__":
             raise TraceError(f"{ufunc.__name__}.{method} is not a primitive of the oracle")
@@ -67,6 +68,13 @@ class Tracer(NDArrayOperatorsMixin):
             return self._emit("transpose", args[:1], {"axes": tuple(axes)})
         if name == "broadcast_to":
             return self._emit("broadcast_to", args[:1], {"shape": tuple(args[1])})
+        if name == "sliding_window_view":
+            window = args[1] if len(args) > 1 else kwargs["window_shape"]
+            return self._emit(name, args[:1], {**kwargs, "window_shape": window})
+        if name == "pad":
+            return self._pad(*args, **kwargs)
+        if name == "cumsum" and len(args) == 2:
+            return self._emit(name, args[:1], {"axis": args[1]})
         return self._emit(name, args, kwargs)
 
     def __bool__(self) -> bool:
@@ -88,6 +96,10 @@ class Tracer(NDArrayOperatorsMixin):
         arguments = tuple(self._argument(arg, name) for arg in args)
         shapes = [self._nodes[a.node].shape if isinstance(a, Ref) else () for a in arguments]
         static = primitive.complete(shapes, given)
+        if primitive.kind == "view":
+            source = args[0]
+            assert isinstance(source, Tracer)
+            return source._rearranged(primitive, static)
         node = Node(
             name,
             arguments,
@@ -95,6 +107,25 @@ class Tracer(NDArrayOperatorsMixin):
             shape_of(primitive, shapes, static),
         )
         self._nodes.append(node)
+        return Tracer(self._nodes, len(self._nodes) - 1)
+
+    def _rearranged(self, primitive: Primitive, static: dict[str, Any]) -> Tracer:
+        """A view where NumPy would give one, else a gather."""
+        layout = self._layout or whole(self._number, self.shape)
+        positions, shared = layout.through(primitive, static)
+        if not shared:
+            self._nodes.append(gathered(self._nodes, layout.base, positions, 0.0))
+            return Tracer(self._nodes, len(self._nodes) - 1)
+        named = tuple(sorted(static.items(), key=lambda item: item[0]))
+        self._nodes.append(Node(primitive.name, (Ref(self._number),), named, positions.shape))
+        return Tracer(self._nodes, len(self._nodes) - 1, Layout(layout.base, positions))
+
+    def _pad(self, array: Any, widths: Any, mode: str = "constant", *, constant_values: float = 0.0) -> Tracer:
+        if mode != "constant":
+            raise TraceError(f"pad: mode {mode!r} is not supported by the oracle: use 'constant'")
+        assert isinstance(array, Tracer)
+        layout = array._layout or whole(array._number, array.shape)
+        self._nodes.append(gathered(self._nodes, layout.base, layout.padded(widths), float(constant_values)))
         return Tracer(self._nodes, len(self._nodes) - 1)
 
     def _argument(self, value: Any, name: str) -> Argument:
@@ -118,4 +149,4 @@ def trace(
     for output in outputs:
         if not isinstance(output, Tracer):
             raise TraceError(f"the reference returned {type(output).__name__}, not an array computed from its inputs")
-    return Program(tuple(nodes), tuple(shapes), tuple(output._number for output in outputs))
+    return pruned(Program(tuple(nodes), tuple(shapes), tuple(output._number for output in outputs)))

@@ -138,7 +138,7 @@ def test_rules_of_the_basic_operations() -> None:
     assert excused(lambda x, y: x * y, x, y) == pytest.approx(3 * np.abs(x * y), abs=small)
     assert excused(lambda x, y: x / y, x, y) == pytest.approx(3 * np.abs(x / y), abs=small)
     assert excused(np.square, x) == pytest.approx(3 * x * x, abs=small)
-    assert excused(lambda x: np.sqrt(np.abs(x)), x) == pytest.approx(1.5 * np.sqrt(np.abs(x)), abs=small)
+    assert excused(lambda x: np.sqrt(np.abs(x)), x) == pytest.approx(1.5 * np.sqrt(np.abs(x)))
     assert excused(lambda x: -np.abs(x), x) == pytest.approx(np.abs(x))
     assert excused(np.exp, x) == pytest.approx((np.abs(x) + 5) * np.exp(x))
     assert excused(lambda x: np.log(np.abs(x)), x) == pytest.approx(1 + 7 * np.abs(np.log(np.abs(x))))
@@ -308,7 +308,6 @@ def test_void_where_a_divisor_has_no_digits_left() -> None:
     y = np.array([1.0 + 2.0**-23, 1.5])
     assert void(lambda x, y: 1.0 / (x - y), x, y) == [True, False]
     assert void(lambda x, y: np.log(y - x), x, y) == [True, False]
-    assert void(lambda x, y: np.sqrt(y - x), x, y) == [True, False]
     assert void(lambda x: np.log1p(x), np.array([-1 + 1e-8, 0.5])) == [True, False]
     assert void(lambda x, y: x / y, x, np.array([1e-30, 1.0])) == [False, False]
     taken = void(lambda x, y: np.where(y > 1.25, y, 1.0 / (x - y)), x, y)

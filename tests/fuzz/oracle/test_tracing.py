@@ -24,7 +24,7 @@ X = {"x": (3, 4)}
         (lambda x: np.asarray(x) * 2, "plain numbers or arrays"),
         (lambda x: np.arccos(x), "arccos is not a primitive of the oracle: use absolute, add"),
         (lambda x: x**2, "power is not a primitive"),
-        (lambda x: np.cumsum(x), "cumsum is not a primitive"),
+        (lambda x: np.cumprod(x), "cumprod is not a primitive"),
         (lambda x: np.add.accumulate(x), "add.accumulate is not a primitive"),
         (lambda x: x + np.ones(4), "scalars only, not ndarray"),
         (lambda x: np.add(x, [1.0, 2.0, 3.0, 4.0]), "scalars only, not list"),

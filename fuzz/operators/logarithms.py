@@ -1,0 +1,57 @@
+"""Logarithms of sums of exponentials."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fuzz.operators.base import Operator
+from fuzz.operators.contracts import MATRIX, along_axis
+
+
+def logsumexp(x: Any, *, axis: int) -> Any:
+    """m + log1p(sum over the others of exp(x - m)), m = max x.
+
+    log(sum exp(x - m)) loses the others where the maximum is 0 and they are small: the result is then about their sum
+    (SciPy changed its own for this in 1.15). Elements equal to the maximum count 1 each, less the one that is m.
+    """
+    m = np.max(x, axis=axis, keepdims=True)
+    distance = np.where(np.abs(m) < math.inf, x - m, -math.inf)  # inf - inf would be NaN: the limits are +-inf
+    others = np.sum(np.where(x < m, np.exp(distance), 0.0), axis=axis, keepdims=True)
+    ties = np.count_nonzero(x >= m, axis=axis, keepdims=True) - 1.0
+    return np.sum(m + np.log1p(others + ties), axis=axis)  # of one term: drops the axis
+
+
+def log_softmax(x: Any, *, axis: int) -> Any:
+    """d - log(sum exp d), d = x - max x; a row with an infinite maximum is NaN by the formula.
+
+    Not log1p of the others' sum: that would be better for an element that is 0 and the maximum, but the subtraction
+    x - max x excuses the loss for every other maximum, and no library does it.
+    """
+    d = x - np.max(x, axis=axis, keepdims=True)
+    return d - np.log(np.sum(np.exp(d), axis=axis, keepdims=True))
+
+
+OPERATORS = (
+    Operator(
+        along_axis(
+            "logsumexp",
+            "log(sum exp x) along an axis",
+            15.0,
+            nonfinite="limits: inf with an element inf, -inf where all are (scipy.special.logsumexp); NaN propagates",
+        ),
+        logsumexp,
+    ),
+    Operator(
+        along_axis(
+            "log_softmax",
+            "log(exp(x) / sum exp x) along an axis",
+            15.0,
+            output=MATRIX,
+            nonfinite="IEEE 754-2019 by the formula: a slice with inf or NaN, or all -inf, is NaN",
+        ),
+        log_softmax,
+    ),
+)
