@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,9 +26,14 @@ from strategies.contract import Shape
 ALIGNMENT = 64
 _PAGE = mmap.PAGESIZE
 _CANARY = 0xA5
-_NONE = 0
+_NONE, _READ = 0, 1
+_MREMAP_MAYMOVE = 1
+_FAILED = ctypes.c_void_p(-1).value
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+_libc.mremap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int]
+_libc.mremap.restype = ctypes.c_void_p
+_libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
 def _protect(address: int, length: int, protection: int) -> None:
@@ -49,9 +55,9 @@ class GuardedArray:
         padded = max(ALIGNMENT, -(-size // ALIGNMENT) * ALIGNMENT)
         length = -(-padded // _PAGE) * _PAGE
         start, stop = _PAGE + length - padded, _PAGE + length
-        twice = reading and not forensic
-        memories = _mapped_twice(length + 2 * _PAGE) if twice else (mmap.mmap(-1, length + 2 * _PAGE),)
-        whole, *others = (_bytes_of(memory) for memory in memories)
+        memory = mmap.mmap(-1, length + 2 * _PAGE)
+        whole = np.frombuffer(memory, np.uint8)
+        others = [_read_only_twin(whole, memory)] if reading and not forensic else []
         self.array: NDArray[Any] = whole[start : start + size].view(kind).reshape(shape)
         self.view = others[0][start : start + size].view(kind).reshape(shape) if others else self.array
         self._bytes = whole[start : start + size]
@@ -78,25 +84,22 @@ class GuardedArray:
         return changed
 
 
-def _mapped_twice(length: int) -> tuple[mmap.mmap, mmap.mmap]:
-    """The same anonymous memory at two addresses: writable, and read-only."""
-    file = os.memfd_create("ulpfuzz-inputs")
-    try:
-        os.ftruncate(file, length)
-        return mmap.mmap(file, length), mmap.mmap(file, length, prot=mmap.PROT_READ)
-    finally:
-        os.close(file)
+def _read_only_twin(whole: NDArray[np.uint8], memory: mmap.mmap) -> NDArray[np.uint8]:
+    """The pages of `whole` at a second address where they cannot be written.
 
-
-def _bytes_of(memory: mmap.mmap) -> NDArray[np.uint8]:
-    """The mapping as an array that NumPy calls writeable, whatever its pages allow, and that keeps it alive."""
-    if not memoryview(memory).readonly:
-        return np.frombuffer(memory, np.uint8)
-    address = np.frombuffer(memory, np.uint8).ctypes.data
-    block = (ctypes.c_uint8 * len(memory)).from_address(address)
+    mremap with an old size of 0 maps shared pages once more (Linux, mremap(2)). NumPy calls the array writeable: it
+    does not look at the pages. The mapping lives as long as any array on it.
+    """
+    address = _libc.mremap(whole.ctypes.data, 0, whole.nbytes, _MREMAP_MAYMOVE)
+    if address == _FAILED:
+        code = ctypes.get_errno()
+        raise OSError(code, f"mremap: {os.strerror(code)}")
+    _protect(address, whole.nbytes, _READ)
+    block = (ctypes.c_uint8 * whole.nbytes).from_address(address)
     block.owner = memory  # type: ignore[attr-defined]
-    result: NDArray[np.uint8] = np.ctypeslib.as_array(block)
-    return result
+    weakref.finalize(block, _libc.munmap, address, whole.nbytes)
+    twin: NDArray[np.uint8] = np.ctypeslib.as_array(block)
+    return twin
 
 
 class Arena:
