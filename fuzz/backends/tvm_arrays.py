@@ -1,4 +1,4 @@
-"""Reductions, normalisations, products, convolutions and pools in TVM: topi, relax where only it has them, te formulas."""
+"""Array operators in TVM: topi, relax where only it has them, te formulas."""
 
 from __future__ import annotations
 
