@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 import strategies
 from strategies import sizes
 from strategies.contract import AttributeSpec, Contract, ContractError, Cost, DimSpec, Domain, Landmark, Spec
+from strategies.expressions import parse_recipe
 from strategies.families import FAMILIES, menu, recipes_of
 from strategies.generation import EMPTY_ONE_IN, problems, shapes, values
 from strategies.iid import independent
 from strategies.precision import PRECISIONS
-from strategies.expressions import parse_recipe
 from strategies.problem import Problem, make_problem, problem_from_plain
 from strategies.sampling import draw
 
@@ -186,7 +186,12 @@ def test_sizes_respect_a_minimum() -> None:
 def test_a_kernel_lies_within_its_image() -> None:
     dims = (DimSpec("H", minimum=1), DimSpec("KH", minimum=1, sizes=(1, 3, 5), within="H"))
     contract = Contract(
-        "a kernel", "", dims, (Spec("x", ("H",)), Spec("w", ("KH",))), (Spec("y", ("OH",)),), Cost(((1.0, ("H", "KH")),))
+        "a kernel",
+        "",
+        dims,
+        (Spec("x", ("H",)), Spec("w", ("KH",))),
+        (Spec("y", ("OH",)),),
+        Cost(((1.0, ("H", "KH")),)),
     )
     drawn = [dict(p.dims) for p in independent(problems(contract, budget=100), 3, 0, 300)]
     assert all(1 <= d["KH"] <= d["H"] for d in drawn)
