@@ -1,4 +1,4 @@
-"""False alarms: library implementations of the ten operators on five kinds of input, and what is flagged.
+"""False alarms: library implementations of every operator on five kinds of input, and what is flagged.
 
     python benchmarks/quality_false_alarms.py [--trials 5] [--operators gelu,sum]
 
@@ -35,9 +35,23 @@ DIMS = {
     "softmax": {"rows": 16, "n": 257},
     "layer_norm": {"rows": 16, "n": 257},
     "sum": {"rows": 24, "n": 1000},
+    "batch_norm_training": {"N": 2, "C": 8, "H": 14, "W": 14},
+    "group_norm": {"N": 2, "G": 4, "D": 4, "L": 49},
+    "instance_norm": {"N": 2, "C": 8, "H": 14, "W": 14},
+    "batch_matmul": {"B": 3, "M": 12, "K": 333, "N": 8},
+    "dense": {"M": 24, "K": 333, "N": 24},
+    "conv1d": {"N": 2, "C": 16, "O": 8, "L": 33, "KL": 5},
+    "conv2d": {"N": 1, "C": 8, "O": 8, "H": 14, "W": 14, "KH": 3, "KW": 3},
+    "group_conv2d": {"N": 1, "G": 2, "I": 8, "O": 4, "H": 14, "W": 14, "KH": 3, "KW": 3},
+    "depthwise_conv2d": {"N": 2, "C": 8, "M": 2, "H": 14, "W": 14, "KH": 3, "KW": 3},
+    "avg_pool2d": {"N": 2, "C": 8, "H": 14, "W": 14},
+    "max_pool2d": {"N": 2, "C": 8, "H": 14, "W": 14},
 }
+"""Sizes of operators that have other dims than n alone or (rows, n)."""
+DEFAULT_DIMS = ({"n": 4096}, {"rows": 16, "n": 257})
 
 TAIL = "0.5 x (1 + f(x)) cancels in the left tail"
+ONE_PASS = "variance in one pass: mean(x*x) - mean(x)**2"
 KNOWN = {
     ("gelu", "torch:gelu"): TAIL,
     ("gelu", "tvm:relax"): TAIL,
@@ -51,7 +65,10 @@ KNOWN = {
     ("softplus", "tvm:topi"): "log(1 + exp x) loses exp x below u",
     ("softplus", "tvm:relax"): "log(1 + exp x) loses exp x below u",
     ("softplus", "torch:softplus"): "x itself above 20: off by exp(-20)",
-    ("layer_norm", "jax:standardize"): "variance in one pass: mean(x*x) - mean(x)**2",
+    ("layer_norm", "jax:standardize"): ONE_PASS,
+    ("group_norm", "tvm:topi"): ONE_PASS,
+    ("instance_norm", "tvm:topi"): ONE_PASS,
+    ("rms_norm", "tvm:topi"): "computes float64 in float32",
 }
 """(operator, target) -> defect. Everything else must stay at rho <= 2, except for subnormals, which XLA flushes."""
 
@@ -97,19 +114,22 @@ def problem(operator: str, dtype: str, recipe: str) -> Problem:
     recipes = [
         parse_recipe(f"abs({recipe})" if spec.domain.low >= 0 else recipe, (spec.name,)) for spec in contract.inputs
     ]
-    return make_problem(contract, dims=DIMS.get(operator, {"n": 4096}), home=dtype, recipes=recipes)
+    default = next((d for d in DEFAULT_DIMS if set(d) == set(contract.dim_names)), {})
+    return make_problem(contract, dims=DIMS.get(operator, default), home=dtype, recipes=recipes)
 
 
 def trials(operators: Sequence[str], count: int, seed: int = 0) -> Iterator[tuple[tuple[str, str, str, str], Row]]:
     """((operator, target, dtype, kind), row) of every trial."""
     session = Session("quality")
     for operator in operators:
+        outputs = len(OPERATORS[operator].contract.outputs)
         for dtype in ("float32", "float64"):
             for kind, recipe in KINDS.items():
                 cell = Cell(problem(operator, dtype, recipe), targets(operator, dtype))
                 for index in range(count):
                     result = run_trial(cell, seed, index, session, ladder=index == 0)
-                    for target, row in zip(cell.targets, result.rows, strict=True):
+                    for number, row in enumerate(result.rows):
+                        target = cell.targets[number // outputs]
                         yield (operator, f"{target.backend}:{dict(target.options)['impl']}", dtype, kind), row
 
 

@@ -152,7 +152,8 @@ def judge(e: Evidence) -> Judgement:
     order = e.reduces and m.rho_sequential_max is not None and m.rho_sequential_max <= ACCEPT
     if e.ladder is None and not order and e.benign_rho is not None and e.benign_rho <= FLAG:
         return Judgement(
-            "unstable", f"rho {m.rho.largest:.3g} here, {e.benign_rho:.2g} on N(0,1) inputs; there is no second precision"
+            "unstable",
+            f"rho {m.rho.largest:.3g} here, {e.benign_rho:.2g} on N(0,1) inputs; there is no second precision",
         )
     if e.ladder is None:
         return Judgement(
@@ -170,7 +171,7 @@ def _not_correctly_rounded(m: Measurement, found: Misrounded) -> Judgement:
 
 
 def _excused(e: Evidence, ladder: Ladder) -> bool:
-    """Whether what only the float64 rung shows is an order of addition, or a flush to zero: no finding at this dtype."""
+    """Whether what only the float64 rung shows is an order of addition or a flush to zero: no finding here."""
     if ladder.high_flushed is not None and ladder.high_flushed <= FLAG:
         return True
     return e.reduces and ladder.high_sequential is not None and ladder.high_sequential <= ACCEPT

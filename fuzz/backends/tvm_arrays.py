@@ -1,4 +1,4 @@
-"""Reductions, normalisations, products, convolutions and pools in TVM: topi, relax where only it has them, te formulas."""
+"""Array operators in TVM: topi, relax where only it has them, te formulas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from fuzz.backends.base import Array, Unsupported
-from fuzz.backends.tvm_operators import BACKEND, Tensor, constant, formula, legalized, library, te, tirx, topi
+from fuzz.backends.tvm_operators import BACKEND, Tensor, constant, formula, legalized, library, te, topi
 
 
 def _average(x: Tensor, axes: tuple[int, ...]) -> Tensor:
@@ -174,9 +174,7 @@ def topi_group_conv2d(x: Tensor, w: Tensor, *, stride: int, padding: int) -> Ten
     n, groups, depth, *image = (int(size) for size in x.shape)
     _, each, _, *kernel = (int(size) for size in w.shape)
     merged = topi.reshape(x, (n, groups * depth, *image))
-    y = topi.nn.group_conv2d_nchw(
-        merged, topi.reshape(w, (groups * each, depth, *kernel)), stride, padding, 1, groups
-    )
+    y = topi.nn.group_conv2d_nchw(merged, topi.reshape(w, (groups * each, depth, *kernel)), stride, padding, 1, groups)
     return topi.reshape(y, (n, groups, each, *y.shape[2:]))
 
 

@@ -51,7 +51,7 @@ OPERATORS = (
     Operator(
         Contract(
             operator="batch_norm_training",
-            doc="batch normalisation by the batch's own statistics, which are outputs too (population variance, as ONNX)",
+            doc="batch normalisation by the batch's own mean and population variance, which are outputs too",
             dims=(
                 DimSpec("N", batch=True, minimum=2),
                 DimSpec("C", batch=True, minimum=1),

@@ -76,6 +76,8 @@ class Truth:
             given_nan = arriving(frame.node, [np.isnan(v) for v in values], values)
             given = arriving(frame.node, [~np.isfinite(v) for v in values], values)
             mask = (nan & ~given_nan) | (~nan & ~(reach <= limit) & ~given)
+            if np.any(given) and PRIMITIVES[frame.node.primitive].kind in ("reduction", "scan", "matmul"):
+                mask = mask | (given & (frame.reach(finite=True) > limit))
             masks.append(mask | skipped_padding(frame.node, self._owner.program, values))
         return spread(self._owner.program, masks, [f.value for f in self._owner.frames])[output]
 

@@ -97,24 +97,29 @@ class Frame(Operand):
     def seeded(self) -> bool:
         return len(self.parts) == 1 and self.parts.get(0) is self._magnitude
 
-    def reach(self) -> Real:
-        """Largest magnitude on the way to z in any order of summation: a partial sum may overflow where z does not."""
+    def reach(self, finite: bool = False) -> Real:
+        """Largest magnitude on the way to z in any order of summation: a partial sum may overflow where z does not.
+
+        `finite`: of the finite operands alone, whose overflow beside a given infinity may make NaN of it.
+        """
         name = self.node.primitive
+        terms = [operand.magnitude() for operand in self.operands]
+        if finite:
+            terms = [np.where(np.isfinite(term), term, 0.0) for term in terms]
         if name == "matmul":
-            a, b = self.operands
-            products: Real = np.matmul(a.magnitude(), b.magnitude())
+            products: Real = np.matmul(*terms)
             return products
         if name == "cumsum":
-            running: Real = np.cumsum(self.operands[0].magnitude(), axis=self.static["axis"])
+            running: Real = np.cumsum(terms[0], axis=self.static["axis"])
             return running
         if name == "prod":
-            above = np.maximum(self.operands[0].magnitude(), 1.0)
+            above = np.maximum(terms[0], 1.0)
             grown: Real = np.prod(above, axis=self.static["axis"], keepdims=self.static["keepdims"])
             return grown
         if name not in ("sum", "mean", "var"):
             return self.magnitude()
         axis, keepdims = self.static["axis"], self.static["keepdims"]
-        partial: Real = np.sum(self.operands[0].magnitude(), axis=axis, keepdims=keepdims)
+        partial: Real = np.sum(terms[0], axis=axis, keepdims=keepdims)
         if name == "var":
             partial = np.maximum(partial, self.magnitude() * (self.static["length"] - self.static["ddof"]))
         return partial

@@ -45,7 +45,7 @@ def whole(number: int, shape: Shape) -> Layout:
 
 
 def gathered(nodes: list[Node], base: int, positions: Positions, constant: float) -> Node:
-    """The gather node; one that gathers from a gather reads that one's operand instead, where the constants allow it."""
+    """The gather node. One that gathers from a gather reads that one's operand, where the constants allow it."""
     padded = bool((positions < 0).any())
     source = nodes[base]
     if source.primitive == "gather":

@@ -46,7 +46,8 @@ class Tracer(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Tracer:
         if method == "reduce":
-            name = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}.get(ufunc.__name__, f"{ufunc.__name__}.reduce")
+            named = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
+            name = named.get(ufunc.__name__, f"{ufunc.__name__}.reduce")
             return self._emit(name, inputs, {"axis": 0, **kwargs})
         if method != "__call__":
             raise TraceError(f"{ufunc.__name__}.{method} is not a primitive of the oracle")

@@ -198,3 +198,20 @@ def test_reasons_are_told() -> None:
     assert "2 elements overflow" in judge(Evidence(measured=measured(overflow_explained=2), u=U)).detail
     lost = ladder(9.0, 9.0, 0.0, saturated=True)
     assert "no correct digit" in judge(Evidence(measured=measured(9.0), u=U, ladder=lost)).detail
+
+
+def test_what_only_float64_shows_may_be_an_order_or_a_flush() -> None:
+    high = Ladder("float64", 9.0, 0.5, 9.0, 0.1)
+    for changed in ({"high_sequential": 0.5}, {"high_flushed": 0.5}):
+        excused = structs.replace(high, **changed)
+        assert judge(Evidence(measured=measured(0.5), u=U, ladder=excused, reduces=True)).verdict == "rounding"
+    for kept in ({"high_sequential": 5.0}, {"high_flushed": 5.0}):
+        assert judge(Evidence(measured=measured(0.5), u=U, ladder=structs.replace(high, **kept))).verdict == "unstable"
+    assert judge(Evidence(measured=measured(0.5), u=U, ladder=structs.replace(high, high_sequential=0.5))).verdict == (
+        "unstable"
+    )  # without a reduction there is no order
+
+
+def test_without_a_second_precision_a_benign_draw_tells_instability() -> None:
+    assert judge(Evidence(measured=measured(9.0), u=U, benign_rho=0.5)).verdict == "unstable"
+    assert judge(Evidence(measured=measured(9.0), u=U, benign_rho=5.0)).verdict == "indeterminate"

@@ -41,6 +41,25 @@ def test_only_the_dim_that_is_summed_is_cut(
     assert (short.operator, short.attributes, short.recipes) == (problem.operator, problem.attributes, problem.recipes)
 
 
+@pytest.mark.parametrize(
+    ("operator", "dims", "attributes", "cut"),
+    [
+        ("batch_norm_training", {"N": 3, "C": 4, "H": 5, "W": 6}, {}, {"N": 2, "H": 1, "W": 1}),
+        ("conv2d", {"N": 1, "C": 3, "O": 2, "H": 5, "W": 5, "KH": 3, "KW": 3}, {}, {"C": 2, "KH": 1, "KW": 1}),
+        ("avg_pool2d", {"N": 1, "C": 1, "H": 9, "W": 9}, {"kernel": 3}, None),
+    ],
+)
+def test_several_dims_that_are_summed_together_are_cut(
+    lab: Lab, operator: str, dims: dict[str, int], attributes: dict[str, int], cut: dict[str, int] | None
+) -> None:
+    short = shortened(Bench(lab.problem(operator, attributes=attributes, dims=dims)))
+    if cut is None:
+        assert short is None
+        return
+    assert short is not None
+    assert {name: size for name, size in dict(short.dims).items() if name in cut} == cut
+
+
 def rounded_to_bfloat16(x: Array) -> Array:
     return ((x.view(np.uint32) + np.uint32(1 << 15)) & np.uint32(0xFFFF0000)).view(np.float32)
 

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 import strategies
 from strategies import sizes
 from strategies.contract import AttributeSpec, Contract, ContractError, Cost, DimSpec, Domain, Landmark, Spec
+from strategies.expressions import parse_recipe
 from strategies.families import FAMILIES, menu, recipes_of
 from strategies.generation import EMPTY_ONE_IN, problems, shapes, values
 from strategies.iid import independent
 from strategies.precision import PRECISIONS
-from strategies.problem import Problem, problem_from_plain
+from strategies.problem import Problem, make_problem, problem_from_plain
 from strategies.sampling import draw
 
 HOMES = tuple(PRECISIONS)
@@ -180,3 +181,22 @@ def test_sizes_respect_a_minimum() -> None:
     assert sizes.menu(DimSpec("K", reduced=True, minimum=1000)) == (1000, 1024, 4096)
     assert sizes.menu(DimSpec("K", minimum=500)) == (500,)
     assert 0 not in sizes.menu(DimSpec("K"))
+
+
+def test_a_kernel_lies_within_its_image() -> None:
+    dims = (DimSpec("H", minimum=1), DimSpec("KH", minimum=1, sizes=(1, 3, 5), within="H"))
+    contract = Contract(
+        "a kernel",
+        "",
+        dims,
+        (Spec("x", ("H",)), Spec("w", ("KH",))),
+        (Spec("y", ("OH",)),),
+        Cost(((1.0, ("H", "KH")),)),
+    )
+    drawn = [dict(p.dims) for p in independent(problems(contract, budget=100), 3, 0, 300)]
+    assert all(1 <= d["KH"] <= d["H"] for d in drawn)
+    assert {d["KH"] for d in drawn} >= {1, 3, 5}
+    assert all(sizes.work(contract, d) <= 100 for d in drawn)
+    recipes = [parse_recipe("normal(0,1)", (name,)) for name in ("x", "w")]
+    with pytest.raises(ContractError, match=r"KH of a kernel is 5: use at most 4 \(H\)"):
+        make_problem(contract, dims={"H": 4, "KH": 5}, home="float32", recipes=recipes)

@@ -40,9 +40,7 @@ PROBLEMS: dict[str, tuple[tuple[dict[str, int], dict[str, Any]], ...]] = {
     "group_conv2d": tuple(
         ({"N": 2, "G": 2, "I": 3, "O": 4, "H": 9, "W": 8, "KH": 3, "KW": 2}, steps) for steps in _STEPS
     ),
-    "depthwise_conv2d": tuple(
-        ({"N": 2, "C": 3, "M": 2, "H": 9, "W": 8, "KH": 3, "KW": 3}, steps) for steps in _STEPS
-    ),
+    "depthwise_conv2d": tuple(({"N": 2, "C": 3, "M": 2, "H": 9, "W": 8, "KH": 3, "KW": 3}, steps) for steps in _STEPS),
     "avg_pool2d": tuple(({"N": 2, "C": 3, "H": 9, "W": 8}, pool) for pool in _POOLS),
     "max_pool2d": tuple(({"N": 2, "C": 3, "H": 9, "W": 8}, pool) for pool in _POOLS),
 }

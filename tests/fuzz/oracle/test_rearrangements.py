@@ -140,7 +140,7 @@ def test_running_sums_stay_within_their_own_bound() -> None:
     output = truth(lambda x: np.cumsum(x, axis=-1), x.astype(float)).outputs[0]
     rho = np.abs(np.cumsum(x, axis=-1) - output.value) / (U32 * output.excused())
     assert 0.1 < rho.max() < 1
-    assert 0.1 < rho[:, :64].max()
+    assert rho[:, :64].max() > 0.1
 
 
 def test_counts_are_exact() -> None:
@@ -157,3 +157,10 @@ def test_a_variance_of_roundings_alone_has_a_root() -> None:
     variance = truth(lambda x: np.var(x, axis=0), x).outputs[0].excused()
     assert U32 * root.excused() == pytest.approx(np.sqrt(U32 * variance), rel=0.5)
     assert truth(np.sqrt, np.array([0.0, 4.0])).outputs[0].excused() == pytest.approx([0.0, 3.0])
+
+
+def test_finite_terms_that_overflow_beside_an_infinity_excuse_nan() -> None:
+    a, b = np.array([[-np.inf, 3.0, 3.0], [-np.inf, 1.0, 1.0]]), np.array([[1.0], [2e38], [1e38]])
+    found = truth(np.matmul, a, b)
+    assert found.outputs[0].value.tolist() == [[-np.inf], [-np.inf]]
+    assert found.overflow(0).tolist() == [[True], [False]]
