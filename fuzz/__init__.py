@@ -35,7 +35,8 @@ def _check() -> None:
         if path:
             raise ImportError(
                 f"ulpfuzz needs its own package {name!r}, but {path} is imported in its place: "
-                "rename it, or start Python from another folder"
+                "rename it, or start Python from another folder",
+                name=__name__,  # lets `python -m fuzz.cli` print the message instead of a traceback
             )
         raise ImportError(
             f"ulpfuzz is incomplete: its package {name!r} is missing: pip install --force-reinstall ulpfuzz"

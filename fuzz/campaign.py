@@ -196,7 +196,7 @@ class Campaign:
             extensions=tuple(str(path.absolute()) for path in self.directory.extensions()),
             given=str((self.directory.path / "given").absolute()),
         )
-        return Supervisor(self.directory, setup, settings.workers, settings.limits, _modules(names))
+        return Supervisor(self.directory.path, setup, settings.workers, settings.limits, _modules(names))
 
     def _commit(self, finished: Finished) -> None:
         self.store.commit(finished.shard.number, finished.rows, finished.elements)

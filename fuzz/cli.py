@@ -136,7 +136,7 @@ def main() -> None:
     """Entry point: user errors become one line, Ctrl-C exit code 130."""
     limit_threads()
     try:
-        code = _main(sys.argv[1:])
+        code = invoke(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of a pipe has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -144,7 +144,8 @@ def main() -> None:
     sys.exit(code)
 
 
-def _main(arguments: list[str]) -> int:
+def invoke(arguments: list[str]) -> int:
+    """Run a command in this process; its exit code. User errors are printed."""
     command = typer.main.get_command(app)
     try:
         return int(command.main(arguments, prog_name="ulpfuzz", standalone_mode=False) or 0)

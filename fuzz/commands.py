@@ -66,6 +66,8 @@ def run(
         "trials": trials,
         "seed": seed,
     }
+    if targets is not None and not changes["targets"]:
+        raise UserError("--targets names no target: write some, e.g. --targets torch,tvm, or leave it out for all")
     spec = structs.replace(spec, **{key: value for key, value in changes.items() if value not in (None, ())})
     if published is not None:
         pair = spec.pairs[0] if len(spec.pairs) == 1 else None

@@ -15,7 +15,9 @@ from fuzz.thresholds import (
     REPRESENTABLE_SHARE,
     WRONG_SLOPE,
     ill_conditioned_above,
+    repeats_above,
 )
+from strategies.precision import precision
 
 
 class Downcast(Struct, frozen=True):
@@ -29,6 +31,8 @@ class Downcast(Struct, frozen=True):
     """rms error in bounds of the lower format on this draw."""
     rms_normal: float
     """The same on a draw from N(0,1)."""
+    repeats: float = 0.0
+    """Correlation of the errors with those on inputs whose extra low bits differ: an error of the formula repeats."""
 
     def sign(self, narrow: str, wide: str) -> str | None:
         """The sign that shows it, or None. `narrow` and `wide` are the names of the two formats."""
@@ -37,7 +41,8 @@ class Downcast(Struct, frozen=True):
             return f"{self.representable:.0%} of its {wide} outputs are {narrow} numbers"
         if self.unchanged >= REPRESENTABLE_SHARE:
             return f"{self.unchanged:.0%} of its {wide} outputs ignore input bits that {narrow} cannot hold"
-        if low <= self.rms_here <= high and low <= self.rms_normal <= high:
+        repeats = self.repeats >= repeats_above(precision(narrow).digits)
+        if low <= self.rms_here <= high and low <= self.rms_normal <= high and not repeats:
             return f"its {wide} error is that of {narrow} arithmetic ({self.rms_here:.2g} of {narrow}'s bound)"
         return None
 

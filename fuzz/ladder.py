@@ -195,9 +195,10 @@ def _fill(source: Rung, high: Rung, c: Climb, salt: int) -> None:
 
 
 def _downcast(c: Climb, run: Run, wide: Target, low: Rung, first: Array) -> Downcast | None:
-    """The three signs. `first` is the wider output whose errors the high rung's yardstick still holds."""
+    """The signs. `first` is the wider output whose errors the high rung's yardstick still holds."""
     high = c.bench.rung(c.pair.high, LADDER)
     rms_here = _rms_in_low_bounds(c.pair, high, c.output)
+    errors = _errors(high.yardsticks[c.output], first)
     with np.errstate(all="ignore"):
         narrowed = precision(c.pair.low).round(first).astype(first.dtype)
     telling = np.isfinite(first) & (first != 0)
@@ -207,7 +208,22 @@ def _downcast(c: Climb, run: Run, wide: Target, low: Rung, first: Array) -> Down
     if isinstance(again, Failure):
         return None
     unchanged = float(np.mean(again.values[c.output][telling] == first[telling])) if telling.any() else 0.0
-    return Downcast(representable, unchanged, rms_here, _rms_on_normal(c, run, wide))
+    repeats = _correlation(errors, _errors(high.yardsticks[c.output], again.values[c.output]))
+    return Downcast(representable, unchanged, rms_here, _rms_on_normal(c, run, wide), repeats)
+
+
+def _errors(yardstick: Yardstick, values: Array) -> Array:
+    """Signed rho of every element, 0 where it means nothing."""
+    with np.errstate(all="ignore"):
+        signed = yardstick.rho_of(values.reshape(-1) - yardstick.value, np.empty_like(yardstick.value))
+    signed[~np.isfinite(signed)] = 0.0
+    return signed
+
+
+def _correlation(a: Array, b: Array) -> float:
+    """Cosine of the angle between two error vectors (no mean is taken off: a bias repeats, too)."""
+    length = float(np.sqrt(np.dot(a, a) * np.dot(b, b)))
+    return float(np.dot(a, b)) / length if length else 0.0
 
 
 def _rms_on_normal(c: Climb, run: Run, wide: Target) -> float:

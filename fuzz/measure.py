@@ -20,6 +20,9 @@ from results.columns import RUNGS
 from strategies.precision import DType, precision
 
 Array = NDArray[Any]
+_ASCENDING = tuple((k, 10.0**-k) for k in reversed(RUNGS))
+_SPARSE = 16
+"""Picking elements out of an array pays where at most one in so many is kept; more often taken, it costs ten passes."""
 
 
 def _huge(wide: np.dtype[Any]) -> Any:
@@ -92,6 +95,7 @@ class Yardstick:
         self.truth: OutputTruth | None = None
         self._overflow: Callable[[], Array] = lambda: np.zeros(size, bool)
         self._plain: Callable[[], Array] = lambda: np.full(size, np.nan)
+        self._bounded = True
 
     def refresh(
         self, truth: OutputTruth, overflow: Callable[[], Array], plain: Callable[[], Array] | None = None
@@ -109,12 +113,15 @@ class Yardstick:
             np.divide(1.0, self._work, out=self._over_value)
             np.multiply(self.bound, 1.0 if self._over_u else self.u, out=self._over_bound)
             np.divide(1.0, self._over_bound, out=self._over_bound)
-            np.minimum(self._over_bound, self._huge, out=self._over_bound)
+            # a maximum (NaN if any element is) is cheap; np.minimum or np.maximum with a scalar takes ten times as long
+            if self.size and not self._over_bound.max() <= self._huge:
+                np.minimum(self._over_bound, self._huge, out=self._over_bound)
             self._ulps()
             self.zero_free = not self.size or bool(np.isfinite(self._over_value.max()))
-            self.regular = bool(np.isfinite(self._work.sum())) and (
-                not self.size or float(self._work.max()) <= self.precision.largest
-            )
+            self.regular = not self.size or bool(self._work.max() <= self.precision.largest)
+            self._bounded = not self.size or bool(np.isfinite(self.bound.max()))
+            if not (self._bounded and self.regular):  # counted apart: there is nothing to measure against
+                self._over_bound[~(np.isfinite(self.bound) & np.isfinite(self.value))] = 0.0
 
     def _ulps(self) -> None:
         """1/ulp(v), ulp(v) = 2^(max(exponent(v), emin) - p + 1) (its logarithm where that overflows)."""
@@ -122,10 +129,11 @@ class Yardstick:
         if self._bits is not None:
             # the exponent field of float64 is the floor of log2: clear the rest, mirror it into 2^(p-1-e)
             np.bitwise_and(self.value.view(np.int64), np.int64(0x7FF0000000000000), out=self._bits)
-            np.maximum(self._bits, np.int64((p.minimum_exponent + 1023) << 52), out=self._bits)
+            least = np.int64((p.minimum_exponent + 1023) << 52)
+            if self.size and self._bits.min() < least:
+                np.maximum(self._bits, least, out=self._bits)
             # (modulo 2^64: the minuend alone exceeds int64, the difference does not)
-            np.subtract(np.int64(((2046 + p.digits - 1) << 52) - 2**64), self._bits, out=self._bits)
-            np.copyto(self._over_ulp, self._bits.view(np.float64))
+            np.subtract(np.int64(((2046 + p.digits - 1) << 52) - 2**64), self._bits, out=self._over_ulp.view(np.int64))
         else:
             _, exponent = np.frexp(self.value)
             exponent[self.value == 0] = p.minimum_exponent
@@ -206,7 +214,7 @@ class Yardstick:
         largest = float(w[worst])
         flagged = int(np.count_nonzero(w > FLAG)) if largest > FLAG else 0
         unbounded = 0
-        if not np.isfinite(self.bound.sum()):
+        if not self._bounded:
             unbounded = int(np.count_nonzero(~np.isfinite(self.bound) & (e != 0)))
         models = self._models(worst, largest)
         np.abs(e, out=e)
@@ -326,9 +334,10 @@ class PairYardstick:
             rho = float(self._c[rho_index]) / 2.0
             np.abs(self._b, out=self._b)
             np.divide(self._a, self._b, out=self._c)
-            if not np.isfinite(self._c.sum()):
+            index = int(self._c.argmax())  # of the first NaN, where there is one
+            if not np.isfinite(self._c[index]):
                 self._c[self._a == 0] = 0.0
-            index = int(self._c.argmax())
+                index = int(self._c.argmax())
             rel = float(self._c[index])
             above = _ladder(self._c, rel, self._mask)
 
@@ -351,7 +360,17 @@ class PairYardstick:
 
 
 def _ladder(relative: Array, largest: float, mask: Array) -> tuple[int, ...]:
-    """Elements above 1e-1 .. 1e-12; rungs above the maximum are 0 without looking."""
-    return tuple(
-        int(np.count_nonzero(np.greater(relative, 10.0**-k, out=mask))) if largest > 10.0**-k else 0 for k in RUNGS
-    )
+    """Elements above 1e-1 .. 1e-12; rungs above the maximum are 0 without looking.
+
+    From the smallest rung up: once few elements are left, the larger rungs look at these only.
+    """
+    counts = dict.fromkeys(RUNGS, 0)
+    left = relative
+    for k, rung in _ASCENDING:
+        if not largest > rung:
+            break
+        above = np.greater(left, rung, out=mask[: left.size])
+        counts[k] = int(np.count_nonzero(above))
+        if counts[k] * _SPARSE < left.size:
+            left = left[above]
+    return tuple(counts.values())

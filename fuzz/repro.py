@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import multiprocessing
-import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -28,6 +27,7 @@ from fuzz.oracle.arithmetic import CERTIFY, adjudicator
 from fuzz.oracle.element import Element, SliceTooLarge, evaluate
 from fuzz.trial import Cell, Session, run_trial
 from fuzz.workbench import Bench
+from fuzz.worker_process import start
 from results.columns import Row
 from results.errors import ResultsError
 from results.verdicts import NO_VALUE, VERDICTS
@@ -41,9 +41,7 @@ DIGITS = 20
 def run(directory: Path, trial: str) -> int:
     """Recompute in a fresh process of this interpreter; its exit code is 1 when the trial is a finding."""
     CampaignDirectory(directory).read_manifest()
-    os.environ["PYTHONSAFEPATH"] = "1"  # the fresh process must not import what lies in the user's folder
-    process = multiprocessing.get_context("spawn").Process(target=_child, args=(directory, trial))
-    process.start()
+    process = start(multiprocessing.get_context("spawn"), _child, directory, trial)
     try:
         process.join()
     except KeyboardInterrupt:  # a kernel may hang in a C call: the child gets no say
@@ -60,7 +58,6 @@ def run(directory: Path, trial: str) -> int:
 
 def _child(directory: Path, trial: str) -> None:
     """Entry point of the fresh process: errors become one line here too."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         code = recompute(directory, trial)
         sys.stdout.flush()

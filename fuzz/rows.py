@@ -17,6 +17,8 @@ from results.columns import RUNGS, Row, rung_column
 from strategies.canonical import canonical
 from strategies.problem import Problem
 
+_RUNG_NAMES = tuple(rung_column(k) for k in RUNGS)
+
 
 def trial_name(problem_id: str, index: int) -> str:
     """Short name of a trial: eight digits of the problem and the number of the draw."""
@@ -93,7 +95,7 @@ def figures(m: Measurement) -> Row:
         "nonfinite_mismatch": m.nonfinite_mismatch,
         "overflow_explained": m.overflow_explained,
     }
-    row.update({rung_column(k): count for k, count in zip(RUNGS, m.above, strict=True)})
+    row.update(zip(_RUNG_NAMES, m.above, strict=True))
     return row
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import psutil
 from msgspec import Struct
 
 from fuzz.errors import UserError, unknown
@@ -233,7 +235,21 @@ def _problem(spec: ProblemSpec, home: str, base: Path) -> Problem:
             recipe.check(home, [contract.input(name).shape(spec.dims) for name in recipe.fills])
     except (RecipeError, ParameterError, ContractError) as error:
         raise UserError(str(error)) from None
+    _fits_in_memory(contract, problem)
     return problem
+
+
+def _fits_in_memory(contract: Contract, problem: Problem) -> None:
+    """Inputs and outputs alone, in float64 as the ladder holds them, must fit: the engine needs a multiple of it."""
+    sizes = dict(problem.dims)
+    elements = sum(math.prod(spec.shape(sizes)) for spec in (*contract.inputs, *contract.outputs))
+    needed, there = 8 * elements, psutil.virtual_memory().total
+    if needed > there:
+        dims = ",".join(f"{name}={size}" for name, size in problem.dims)
+        raise UserError(
+            f"{contract.operator} with {dims} needs more than {needed / 1e9:,.0f} GB, this machine has "
+            f"{there / 1e9:,.0f} GB: use smaller dims"
+        )
 
 
 def _input_names(contract: Contract, spec: ProblemSpec) -> list[str]:

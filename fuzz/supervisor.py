@@ -8,6 +8,7 @@ import multiprocessing.connection
 import os
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
@@ -60,15 +61,13 @@ OnRows: TypeAlias = Callable[[int, list[list[Any]]], None]
 class Supervisor:
     """Runs shards on `workers` processes and calls back with finished ones. Use it as a context."""
 
-    def __init__(
-        self, directory: CampaignDirectory, setup: Setup, workers: int, limits: Limits, modules: tuple[str, ...]
-    ) -> None:
+    def __init__(self, directory: Path, setup: Setup, workers: int, limits: Limits, modules: tuple[str, ...]) -> None:
         limit_threads()
         os.environ[PRELOAD] = ",".join(modules)
-        os.environ["PYTHONSAFEPATH"] = "1"  # else the fork server imports what lies in the user's folder first
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["fuzz.preload"])
-        self._directory, self._setup, self._count, self._limits = directory, setup, workers, limits
+        self._directory = CampaignDirectory(directory)
+        self._setup, self._count, self._limits = setup, workers, limits
         self._workers: list[WorkerProcess] = []
         self._born = 0
         self.restarts = 0

@@ -27,9 +27,9 @@ REPRESENTABLE_SHARE: Final = 0.99
 """Share of the higher rung's outputs that are numbers of the lower format, or that ignore the extra low bits of the
 inputs, from which on the work was done in the lower format. Genuine float64 results measure 0.00."""
 
-DOWNCAST_RMS: Final = (1e-2, 2.0)
-"""Range of the rms error in bounds of the lower format that its arithmetic inside a result of the higher one shows
-(measured 0.05-0.6 for float32 inside float64)."""
+DOWNCAST_RMS: Final = (1e-3, 2.0)
+"""Range of the rms error in bounds of the lower format that its arithmetic inside a result of the higher one shows:
+0.05-0.6 where all of it is float32, 0.003-0.06 where one intermediate is."""
 
 COARSE_UNITS: Final = ((2.0**-11, "2^-11 (TF32 or float16)"), (2.0**-8, "2^-8 (bfloat16)"))
 """Unit roundoffs of narrower formats that hardware mixes in."""
@@ -37,6 +37,15 @@ COARSE_UNITS: Final = ((2.0**-11, "2^-11 (TF32 or float16)"), (2.0**-8, "2^-8 (b
 LOW_PRECISION_SHARE: Final = 0.5
 """Share of elements above FLAG, on benign data with reductions of at most two terms, from which a coarser unit is the
 cause: with one every element is affected, with cancellation only few."""
+
+
+def repeats_above(digits: int) -> float:
+    """Correlation of the errors on two draws that differ beyond `digits` bits only, from which on they are no roundings.
+
+    Roundings in float32 measure 0.3-0.98 (0.9999 for a single row), a wrong formula or constant 1 - 1e-15. The latter
+    falls short of 1 by about 4^-digits, so formats of fewer digits need more room.
+    """
+    return 1.0 - max(1e-6, 2.0 ** -(digits + 3))
 
 
 def ill_conditioned_above(u: float) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 
 from fuzz import worker
 from fuzz.breadcrumb import SharedBreadcrumb
+from fuzz.errors import InternalError
 from fuzz.job import Job
 from fuzz.worker import Setup, Task
 
@@ -23,6 +24,10 @@ LOG_BYTES = 16_000_000
 """A worker's log is cut when it exceeds this: a kernel that prints at every call must not fill the disk."""
 FORKSERVER_GONE = 255
 """What multiprocessing reports where it lost the process that knows a worker's exit code; also a real exit code."""
+
+ATTEMPTS = 5
+_RETRY_SECONDS = 0.2
+_SAFE_PATH = "PYTHONSAFEPATH"
 
 
 class Watch:
@@ -88,11 +93,22 @@ class WorkerProcess:
 
 
 def start(context: Any, target: Callable[..., None], *arguments: Any) -> multiprocessing.process.BaseProcess:
-    """Start a process that Ctrl-C in the terminal does not reach: the supervisor ends it in its own time."""
-    process: multiprocessing.process.BaseProcess = context.Process(target=target, args=arguments, daemon=True)
-    with _without_interrupts():
-        process.start()
-    return process
+    """Start a process that Ctrl-C in the terminal does not reach: the supervisor ends it in its own time.
+
+    A fork server that was killed is replaced. InternalError when no process can be started.
+    """
+    reason = ""
+    for _ in range(ATTEMPTS):
+        process: multiprocessing.process.BaseProcess = context.Process(target=target, args=arguments, daemon=True)
+        try:
+            with _without_interrupts(), _without_current_folder():
+                process.start()
+        except (EOFError, OSError) as error:  # the fork server is about to end, or ended meanwhile
+            reason = f"{type(error).__name__}: {error}"
+            time.sleep(_RETRY_SECONDS)
+        else:
+            return process
+    raise InternalError(f"no worker process can be started: {reason}")
 
 
 @contextlib.contextmanager
@@ -106,3 +122,17 @@ def _without_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _without_current_folder() -> Iterator[None]:
+    """Interpreters started in the block do not import what lies in the user's folder: a random.py, a numpy.py."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -35,10 +36,9 @@ class OutputTruth(Struct):
     parts: Mapping[int, Real]
 
     def excused(self, model: Model = Model.SQRT) -> Real:
-        """E: the error that rounding and conditioning excuse, in units of u, same shape as the output."""
-        total: Any = 0.0
-        for n, part in self.parts.items():
-            total = total + (part if n == 0 else model.h(n) * part)
+        """E: the error that rounding and conditioning excuse, in units of u, same shape as the output. Read-only."""
+        terms = [part if n == 0 else model.h(n) * part for n, part in self.parts.items()]
+        total: Any = functools.reduce(np.add, terms) if terms else 0.0
         return np.broadcast_to(np.asarray(total, self.value.dtype), self.value.shape)
 
 
@@ -120,7 +120,7 @@ class Bound:
         """Truth for `inputs` (arrays in the program's order). Buffers are reused by the next call."""
         with np.errstate(all="ignore"):
             self._run(inputs, careful=False)
-            if not all(_all_finite(o.value) and all(map(_all_finite, o.parts.values())) for o in self._truth.outputs):
+            if not all(_all_finite(o.value) and all(map(_no_infinity, o.parts.values())) for o in self._truth.outputs):
                 self._run(inputs, careful=True)
         return self._truth
 
@@ -177,6 +177,11 @@ def _all_finite(values: Real) -> bool:
     return bool(np.isfinite(values.sum()))
 
 
+def _no_infinity(part: Real) -> bool:
+    """The same for parts, which are not negative: their maximum (NaN if any is NaN) costs half of a sum."""
+    return not part.size or bool(np.isfinite(part.max()))
+
+
 def _input_frame(frame: Frame) -> Frame:
     """An input's seed is |x|: the magnitude buffer itself, so nothing is computed twice (plus a flush allowance)."""
     frame.parts = {0: np.empty_like(frame.value) if frame.charges.flush else frame._magnitude}
@@ -196,7 +201,12 @@ def _view_frame(frame: Frame) -> Frame:
         return result
 
     frame.value = view(source.value)
-    frame.parts = {key: view(part) for key, part in source.parts.items()}
-    frame._magnitude = view(source._magnitude)
-    frame.magnitude = lambda: view(source.magnitude())  # type: ignore[method-assign]
+    frame._magnitude = magnitude = view(source._magnitude)
+    frame.parts = {key: magnitude if part is source._magnitude else view(part) for key, part in source.parts.items()}
+
+    def computed() -> Real:
+        source.magnitude()
+        return magnitude
+
+    frame.magnitude = computed  # type: ignore[method-assign]
     return frame

@@ -42,6 +42,10 @@ class Operand:
     def magnitude(self) -> Any:
         raise NotImplementedError
 
+    def seeded(self) -> bool:
+        """Whether E is |z| itself, as for an input."""
+        return False
+
     def total(self, model: Model = Model.SQRT) -> Any:
         """E under `model` (0.0 for exact operands)."""
         total: Any = 0.0
@@ -90,6 +94,9 @@ class Frame(Operand):
             self._has_magnitude = True
         return self._magnitude
 
+    def seeded(self) -> bool:
+        return len(self.parts) == 1 and self.parts.get(0) is self._magnitude
+
     def reach(self) -> Real:
         """Largest magnitude on the way to z in any order of summation: a partial sum may overflow where z does not."""
         name = self.node.primitive
@@ -120,6 +127,17 @@ class Frame(Operand):
             else:
                 np.multiply(part, factor, out=self._scratch)
                 np.add(target, self._scratch, out=target)
+
+    def join(self, x: Operand, y: Operand) -> None:
+        """E_x + E_y, elementwise with broadcasting: the first thing a sum or difference does."""
+        for key, target in self.parts.items():
+            if key in x.parts and key in y.parts:
+                np.add(x.parts[key], y.parts[key], out=target)
+            elif key in x.parts or key in y.parts:
+                np.copyto(target, x.parts[key] if key in x.parts else y.parts[key])
+            else:
+                continue
+            self._fresh.add(key)
 
     def put(self, key: int, part: Any) -> None:
         """Add `part` to C (key 0) or to R_n."""

@@ -21,24 +21,25 @@ Rule = Callable[[Frame], None]
 def _add(f: Frame) -> None:
     x, y = f.operands
     np.add(x.value, y.value, out=f.value)
-    f.carry(x)
-    f.carry(y)
+    f.join(x, y)
     f.local(underflows=False)  # a sum of floating-point numbers never underflows inexactly
 
 
 def _subtract(f: Frame) -> None:
     x, y = f.operands
     np.subtract(x.value, y.value, out=f.value)
-    f.carry(x)
-    f.carry(y)
+    f.join(x, y)
     f.local(underflows=False)
 
 
 def _multiply(f: Frame) -> None:
     x, y = f.operands
     np.multiply(x.value, y.value, out=f.value)
-    f.carry(x, y.magnitude())
-    f.carry(y, x.magnitude())
+    for one, other in ((x, y), (y, x)):
+        if one.seeded():  # E is |x| itself, and |x| |y| is |z|
+            f.put(0, f.magnitude())
+        else:
+            f.carry(one, other.magnitude())
     f.local()
 
 
