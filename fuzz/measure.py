@@ -20,6 +20,9 @@ from results.columns import RUNGS
 from strategies.precision import DType, precision
 
 Array = NDArray[Any]
+
+_INSIDE = precision("float32")
+"""What kernels for narrower formats compute in, if they do not round every intermediate to the format itself."""
 _ASCENDING = tuple((k, 10.0**-k) for k in reversed(RUNGS))
 _SPARSE = 16
 """Picking elements out of an array pays where at most one in so many is kept; more often taken, it costs ten passes."""
@@ -63,6 +66,8 @@ class Measurement(Struct, frozen=True, kw_only=True):
     rho_tree_max: float | None = None
     rho_sequential_max: float | None = None
     rho_mean: float = 0.0
+    rho_internal: float | None = None
+    """Largest error in units of the two-level bound; None for formats that are not narrower than float32."""
     flagged: int = 0
     unbounded: int = 0
     """Elements with an error but no finite bound."""
@@ -96,6 +101,7 @@ class Yardstick:
         self._overflow: Callable[[], Array] = lambda: np.zeros(size, bool)
         self._plain: Callable[[], Array] = lambda: np.full(size, np.nan)
         self._bounded = True
+        self._two_levels = self.precision.digits < _INSIDE.digits
 
     def refresh(
         self, truth: OutputTruth, overflow: Callable[[], Array], plain: Callable[[], Array] | None = None
@@ -219,6 +225,7 @@ class Yardstick:
         models = self._models(worst, largest)
         np.abs(e, out=e)
         abs_max = float(e.max())
+        internal = self._largest(self._in_two_levels, out)[0] if self._two_levels else None
         ulp, ulp_index = self._largest(self._in_ulps, out)
         rel, rel_index = self._largest(self._relative, out)
         above = _ladder(self._scratch, rel, self._mask)
@@ -234,11 +241,20 @@ class Yardstick:
             ulp_index=ulp_index,
             rho=self._spot(largest, worst),
             rho_mean=rho_mean,
+            rho_internal=internal,
             flagged=flagged,
             unbounded=unbounded,
             **models,
             **counts,
         )
+
+    def _in_two_levels(self, error: Array, out: Array) -> Array:
+        """error / (u32 E + max(u |v|, s/2)), s the smallest subnormal: float32 inside, rounded once at the end."""
+        np.abs(self.value, out=out)
+        np.multiply(out, self.u, out=out)
+        np.maximum(out, self.precision.smallest_subnormal / 2.0, out=out)
+        np.add(out, _INSIDE.unit_roundoff * self.bound, out=out)
+        return np.divide(error, out, out=out)
 
     def _in_ulps(self, error: Array, out: Array) -> Array:
         if self._shift is not None:
@@ -264,7 +280,7 @@ class Yardstick:
     def _rounded(self, out: Array | None) -> bool:
         """Whether the output is the truth rounded, to even in a tie; infinities and NaN included."""
         with np.errstate(all="ignore"):
-            same = self._output == self.value.astype(self._output.dtype)
+            same = self._output == self.precision.round(self.value)
         if out is not None:
             same |= np.isnan(self._output) & np.isnan(self.value)
         return bool(same.all())
