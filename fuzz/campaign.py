@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ from msgspec import Struct, structs
 from fuzz.backends import BACKENDS
 from fuzz.directory import CampaignDirectory
 from fuzz.environment import environment, environment_id
-from fuzz.errors import UserError
+from fuzz.errors import InternalError, StorageError, UserError
 from fuzz.extensions import load_extension
 from fuzz.manifest import Manifest, SurveyRecord, manifest_of
 from fuzz.operators import operator
@@ -68,12 +69,13 @@ class Campaign:
         """Make the directory and everything that describes the campaign. Nothing is written if the path is refused."""
         directory = CampaignDirectory(path)
         directory.create()
-        directory.add_extensions(extensions)
-        with directory.writing():
-            _save_given(resolved.cells, path / "given")
         size = settings.shard_trials or (SURVEY_CHUNK if resolved.spec.plan == "survey" else None)
-        campaign = cls(directory, manifest_of(resolved, size))
-        directory.write_manifest(campaign.manifest)
+        with directory.unlocked_on_error():
+            campaign = cls(directory, manifest_of(resolved, size))
+            directory.add_extensions(extensions)
+            with directory.writing():
+                _save_given(resolved.cells, path / "given")
+            directory.write_manifest(campaign.manifest)
         return campaign
 
     @classmethod
@@ -82,16 +84,34 @@ class Campaign:
         directory = CampaignDirectory(path)
         manifest = directory.read_manifest()
         directory.lock()
-        for extension in directory.extensions():
-            load_extension(extension)
-        STORE.register(path / "given")
-        campaign = cls(directory, manifest)
-        campaign.store.clean()
-        campaign.store.check()
+        with directory.unlocked_on_error():
+            for extension in directory.extensions():
+                load_extension(extension)
+            STORE.register(path / "given")
+            campaign = cls(directory, manifest)
+            campaign.store.clean()
+            campaign.store.check()
         return campaign
 
     def run(self, settings: Settings, progress: Progress) -> int:
-        """Compute every shard that is not on disk yet; the number of worker deaths survived."""
+        """Compute every shard that is not on disk yet, and leave the directory to others; the worker deaths survived.
+
+        After an InternalError the logs of the workers stay in tmp/.
+        """
+        with self.directory.unlocked_on_error():
+            try:
+                restarts = self._run(settings, progress)
+            except InternalError:
+                raise
+            except BaseException:
+                with contextlib.suppress(StorageError):  # what went wrong first is what to say
+                    self.directory.clear_temporary()
+                raise
+            self.directory.clear_temporary()
+        self.directory.unlock()
+        return restarts
+
+    def _run(self, settings: Settings, progress: Progress) -> int:
         self.directory.clear_temporary()
         done = self.store.done()
         with self._supervisor(settings) as supervisor:
@@ -105,14 +125,7 @@ class Campaign:
                 supervisor.run(self._shards(wanted), self._commit, progress.advance)
             finally:
                 progress.stop()
-            restarts = supervisor.restarts
-        self.close()
-        return restarts
-
-    def close(self) -> None:
-        """Leave the directory to others."""
-        self.directory.clear_temporary()
-        self.directory.unlock()
+            return supervisor.restarts
 
     def find(self, name: str) -> tuple[Cell, int]:
         """The cell and index of a trial by its short name, or by its index where there is one problem only."""

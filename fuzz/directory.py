@@ -144,6 +144,15 @@ class CampaignDirectory:
             self._lock.close()
             self._lock = None
 
+    @contextlib.contextmanager
+    def unlocked_on_error(self) -> Iterator[None]:
+        """An error in the block leaves the directory to others."""
+        try:
+            yield
+        except BaseException:
+            self.unlock()
+            raise
+
     def clear_temporary(self) -> None:
         """Remove what dead workers and killed runs left behind."""
         with self.writing():

@@ -187,7 +187,7 @@ class Yardstick:
             np.subtract(self._wide_output, self.value, out=self._error)
         y, p = self._wide_output, self.precision
         # halfway between the largest number and the next binade rounds to infinity (IEEE 754, 4.3.1)
-        limit = np.ldexp(self._wide.type(1.0 - p.unit_roundoff / 2.0), p.maximum_exponent + 1)
+        limit = np.ldexp(1 - self._wide.type(p.unit_roundoff / 2.0), p.maximum_exponent + 1)
         v = np.where(np.abs(self.value) >= limit, np.copysign(np.inf, self.value), self.value)
         nan_y, nan_v, inf_y, inf_v = np.isnan(y), np.isnan(v), np.isinf(y), np.isinf(v)
         mismatch = (nan_y != nan_v) | (inf_y != inf_v) | (inf_y & inf_v & (np.sign(y) != np.sign(v)))

@@ -98,7 +98,7 @@ class Rung:
 
 
 class Bench:
-    """One problem shape (operator, attributes, dims): program, rungs, kernels."""
+    """One problem shape (operator, attributes, dims): program, rungs, kernels. `problem` is the one of the trial."""
 
     def __init__(self, problem: Problem, forensic: bool = False) -> None:
         self.problem = problem
@@ -146,6 +146,7 @@ class Workbench:
         key = (problem.operator, problem.attributes, problem.dims)
         if key in self._benches:
             self._benches.move_to_end(key)
+            self._benches[key].problem = problem  # ladder and probe draw from its recipes: never from an earlier one's
         else:
             self._benches[key] = Bench(problem, self._forensic)
             while len(self._benches) > self._capacity:
