@@ -208,7 +208,7 @@ class Yardstick:
         return self._figures(float(self._error.sum()), counts, out)
 
     def _figures(self, total: float, counts: dict[str, Any], out: Array | None) -> Measurement:
-        n, e, w = self.size, self._error, self._work
+        n, e, w, p = self.size, self._error, self._work, self.precision
         self.rho_of(e, w)
         if out is not None:
             w[out] = 0.0  # 0 * (1/NaN)
@@ -226,6 +226,8 @@ class Yardstick:
         np.abs(e, out=e)
         abs_max = float(e.max())
         internal = self._largest(self._in_two_levels, out)[0] if self._two_levels else None
+        if internal is not None and counts.get("overflow_explained") and p.maximum_exponent < _INSIDE.maximum_exponent:
+            internal = float("inf")  # float32 inside would not have overflowed
         ulp, ulp_index = self._largest(self._in_ulps, out)
         rel, rel_index = self._largest(self._relative, out)
         above = _ladder(self._scratch, rel, self._mask)
