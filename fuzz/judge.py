@@ -12,12 +12,11 @@ from fuzz.thresholds import (
     FLAG,
     LOW_PRECISION_SHARE,
     ORDER,
+    REPEATS,
     REPRESENTABLE_SHARE,
     WRONG_SLOPE,
     ill_conditioned_above,
-    repeats_above,
 )
-from strategies.precision import precision
 
 
 class Downcast(Struct, frozen=True):
@@ -34,15 +33,17 @@ class Downcast(Struct, frozen=True):
     repeats: float = 0.0
     """Correlation of the errors with those on inputs whose extra low bits differ: an error of the formula repeats."""
 
-    def sign(self, narrow: str, wide: str) -> str | None:
-        """The sign that shows it, or None. `narrow` and `wide` are the names of the two formats."""
+    def sign(self, narrow: str, wide: str, persists: bool) -> str | None:
+        """The sign that shows it, or None. `narrow` and `wide` are the names of the two formats.
+
+        `persists`: the error is known to come from the formula, so its size is no sign.
+        """
         low, high = DOWNCAST_RMS
         if self.representable >= REPRESENTABLE_SHARE:
             return f"{self.representable:.0%} of its {wide} outputs are {narrow} numbers"
         if self.unchanged >= REPRESENTABLE_SHARE:
             return f"{self.unchanged:.0%} of its {wide} outputs ignore input bits that {narrow} cannot hold"
-        repeats = self.repeats >= repeats_above(precision(narrow).digits)
-        if low <= self.rms_here <= high and low <= self.rms_normal <= high and not repeats:
+        if low <= self.rms_here <= high and low <= self.rms_normal <= high and not persists:
             return f"its {wide} error is that of {narrow} arithmetic ({self.rms_here:.2g} of {narrow}'s bound)"
         return None
 
@@ -67,6 +68,16 @@ class Ladder(Struct, frozen=True):
     float32 inside err alike on both of these rungs."""
     no_above: str = ""
     """Why there is none although it was wanted."""
+
+    def sign_of_downcast(self) -> str | None:
+        """What shows that the higher format's result was computed in the lower one."""
+        if self.downcast is None:
+            return None
+        if self.high == "float64":
+            persists = self.downcast.repeats >= REPEATS
+        else:  # the extra bits of a float32 input are large enough to change even the error of a wrong formula
+            persists = self.above is None or self.above.stands_still()
+        return self.downcast.sign(self.low, self.high, persists)
 
     def stands_still(self) -> bool:
         """Whether the higher rung is flagged and the error does not shrink from the lower one to it."""
@@ -164,11 +175,7 @@ def _within_rounding(m: Measurement, u: float) -> Judgement:
 
 def _by_ladder(e: Evidence, ladder: Ladder) -> Judgement:
     m = e.measured
-    if (
-        ladder.low_rho <= FLAG < ladder.high_rho
-        and ladder.downcast is not None
-        and (sign := ladder.downcast.sign(ladder.low, ladder.high))
-    ):
+    if ladder.low_rho <= FLAG < ladder.high_rho and (sign := ladder.sign_of_downcast()):
         return Judgement("silent_downcast", f"{ladder.high} rho {ladder.high_rho:.3g}: {sign}")
     if ladder.stands_still():
         if ladder.no_above:

@@ -227,7 +227,7 @@ def _correlation(a: Array, b: Array) -> float:
 
 
 def _rms_on_normal(c: Climb, run: Run, wide: Target) -> float:
-    """rms error in bounds of the lower format on a draw from N(0,1) (its absolute value where the domain asks for it)."""
+    """rms error in bounds of the lower format on a draw from N(0,1) (|N(0,1)| where the domain asks for it)."""
     low, high = c.bench.rung(c.pair.low, LADDER), c.bench.rung(c.pair.high, LADDER)
     draw_normal(c.bench, low, c.seed, c.index)
     _fill(low, high, c, salt=2)

@@ -16,8 +16,8 @@ ORDER: Final = 4.0
 below 2.1, a sequential sum of 65,536 positive terms reaches 8."""
 
 WRONG_SLOPE: Final = 0.5
-"""s = log2(rho64/rho32)/29 above which the error does not shrink with precision (other pairs of formats alike, divided by
-the bits between them). Rounding and instability measure |s| <= 0.31, a wrong constant or formula 1.00."""
+"""s = log2(rho64/rho32)/29 above which the error does not shrink with precision (other pairs of formats likewise, by the
+bits between them). Rounding and instability measure |s| <= 0.31, a wrong constant or formula 1.00."""
 
 LOST: Final = 0.5
 """Relative error from which an element has no correct digit: its error cannot grow with precision any more, so its
@@ -31,21 +31,16 @@ DOWNCAST_RMS: Final = (1e-3, 2.0)
 """Range of the rms error in bounds of the lower format that its arithmetic inside a result of the higher one shows:
 0.05-0.6 where all of it is float32, 0.003-0.06 where one intermediate is."""
 
+REPEATS: Final = 1.0 - 1e-6
+"""Correlation of the float64 errors on two draws that differ in bits 25 and beyond only, from which on they are no
+roundings in float32: those measure 0.3-0.98 (0.9999 for a single row), a wrong formula or constant 1 - 1e-15."""
+
 COARSE_UNITS: Final = ((2.0**-11, "2^-11 (TF32 or float16)"), (2.0**-8, "2^-8 (bfloat16)"))
 """Unit roundoffs of narrower formats that hardware mixes in."""
 
 LOW_PRECISION_SHARE: Final = 0.5
 """Share of elements above FLAG, on benign data with reductions of at most two terms, from which a coarser unit is the
 cause: with one every element is affected, with cancellation only few."""
-
-
-def repeats_above(digits: int) -> float:
-    """Correlation of the errors on two draws that differ beyond `digits` bits only, from which on they are no roundings.
-
-    Roundings in float32 measure 0.3-0.98 (0.9999 for a single row), a wrong formula or constant 1 - 1e-15. The latter
-    falls short of 1 by about 4^-digits, so formats of fewer digits need more room.
-    """
-    return 1.0 - max(1e-6, 2.0 ** -(digits + 3))
 
 
 def ill_conditioned_above(u: float) -> float:
