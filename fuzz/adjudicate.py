@@ -26,7 +26,10 @@ def measure(bench: Bench, rung: Rung, output: int, values: Array) -> Measurement
     """Figures of one output; where the truth is a screen and flags, the flagged elements are evaluated exactly."""
     yardstick = rung.yardsticks[output]
     measured = yardstick.measure(values)
-    if not is_screen(rung) or not measured.rho.largest > FLAG:
+    if not is_screen(rung):
+        return measured
+    measured = structs.replace(measured, equal=measured.equal and not measured.size)  # to a screen: not for certain
+    if not measured.rho.largest > FLAG:
         return measured
     arithmetic = adjudicator()
     if arithmetic is None:

@@ -137,11 +137,11 @@ def judge(e: Evidence) -> Judgement:
     high = e.ladder.high_rho if e.ladder else 0.0
     if not suspicious(m) and high <= FLAG:
         return _accepted(m, e.u)
-    if m.rho.largest > FLAG and e.flush_rho is not None and e.flush_rho <= ACCEPT:
+    if m.rho.largest > FLAG and e.flush_rho is not None and e.flush_rho <= FLAG:
         return Judgement(
             "subnormals_flushed", f"rho {m.rho.largest:.3g}, with subnormals read as zero {e.flush_rho:.2g}"
         )
-    if e.void:
+    if e.void and not (e.ladder and e.ladder.above and e.ladder.above.stands_still()):
         return Judgement(
             "indeterminate", "a divisor, root or logarithm inside has no digits left: first-order bounds are void"
         )

@@ -13,6 +13,9 @@ Row: TypeAlias = dict[str, Cell]
 
 SCHEMA_VERSION = 1
 
+INTERNAL = ("float32", "storage", "beyond")
+"""Values of the column `internal`, the most accurate first."""
+
 RUNGS: tuple[int, ...] = tuple(range(1, 13))
 """k of the relative-error ladder 1e-k."""
 

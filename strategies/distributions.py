@@ -64,7 +64,8 @@ class Offset(Recipe, frozen=True):
 class Uniform(Recipe, frozen=True):
     """fl(a + fl(fl(b-a)*r)), r uniform on the multiples of 2**-24 (float32) or 2**-53 (float64) in [0, 1).
 
-    For 16-bit formats r and fl are those of float32, and the result is rounded: b itself can occur. All values lie in [a, b]. Near zero the grid is absolute, not relative: for small magnitudes use loguniform.
+    For 16-bit formats r and fl are those of float32, and the result is rounded: b itself can occur.
+    All values lie in [a, b]. Near zero the grid is absolute, not relative: for small magnitudes use loguniform.
     """
 
     a: float

@@ -87,8 +87,8 @@ def narrowest(names: tuple[DType, ...]) -> DType:
 def _rounded_to_odd(values: NDArray[Any]) -> NDArray[np.float32]:
     """float32 with the last bit 1 wherever it is inexact: rounding that to a format with 22 digits and less is exact.
 
-    ml_dtypes goes from float64 to bfloat16 through float32, and rounding twice to nearest errs near midpoints (Boldo and
-    Melquiond, IEEE Trans. Computers 57 (2008) 462).
+    ml_dtypes goes from float64 to bfloat16 through float32, and rounding twice to nearest errs near midpoints (Boldo
+    and Melquiond, IEEE Trans. Computers 57 (2008) 462).
     """
     single = values.astype(np.float32)
     rest = values - single
