@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from fuzz.backends.base import EVERY_FLOAT, Array, Lazy, Provenance, Unsupported
+from fuzz.backends.base import ALL_BUT_BFLOAT16, EVERY_FLOAT, Array, Lazy, Provenance, Unsupported
 from fuzz.backends.tvm_backend import BACKEND
 
 __all__ = ["BACKEND"]
@@ -85,7 +85,7 @@ def topi_softmax(x: Tensor, *, axis: int) -> Tensor:
     return topi.nn.softmax(x, axis=axis % len(x.shape))
 
 
-@library("layer_norm", "topi.nn.layer_norm")
+@library("layer_norm", "topi.nn.layer_norm", ALL_BUT_BFLOAT16)
 def topi_layer_norm(x: Tensor, gamma: Tensor, beta: Tensor, *, eps: float) -> Tensor:
     return topi.nn.layer_norm(x, gamma, beta, axis=[1], epsilon=eps)
 
