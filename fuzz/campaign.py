@@ -114,18 +114,18 @@ class Campaign:
     def _run(self, settings: Settings, progress: Progress) -> int:
         self.directory.clear_temporary()
         done = self.store.done()
-        with self._supervisor(settings) as supervisor:
-            if self.manifest.shard_trials is None:
-                size = self._measured_shard(supervisor, settings.workers)
-                self.manifest = structs.replace(self.manifest, shard_trials=size)
-                self.directory.write_manifest(self.manifest)
-            wanted = {number: size for number, size in self._sizes() if number not in done}
-            progress.start(self.manifest.total, self.manifest.total - sum(wanted.values()))
-            try:
+        progress.start(self.manifest.total, sum(size for number, size in self._sizes() if number in done))
+        try:
+            with self._supervisor(settings) as supervisor:
+                if self.manifest.shard_trials is None:
+                    size = self._measured_shard(supervisor, settings.workers)
+                    self.manifest = structs.replace(self.manifest, shard_trials=size)
+                    self.directory.write_manifest(self.manifest)
+                wanted = {number for number, _ in self._sizes() if number not in done}
                 supervisor.run(self._shards(wanted), self._commit, progress.advance)
-            finally:
-                progress.stop()
-            return supervisor.restarts
+                return supervisor.restarts
+        finally:
+            progress.stop()
 
     def find(self, name: str) -> tuple[Cell, int]:
         """The cell and index of a trial by its short name, or by its index where there is one problem only."""
@@ -165,7 +165,7 @@ class Campaign:
         per_group = [min(size, trials - start) for start in range(0, trials, size)]
         return list(enumerate(per_group * len(self.manifest.groups)))
 
-    def _shards(self, wanted: dict[int, int]) -> Iterator[Shard]:
+    def _shards(self, wanted: set[int]) -> Iterator[Shard]:
         if self.manifest.plan == "fixed":
             shards = fixed_shards(self._cells(), self.manifest.trials, self._shard_trials())
             yield from (shard for shard in shards if shard.number in wanted)

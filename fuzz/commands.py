@@ -123,7 +123,8 @@ def doctor(extensions: Sequence[Path]) -> int:
 
 def console() -> Console:
     """A console for results: the terminal's width, or a fixed one when piped."""
-    return Console() if sys.stdout.isatty() else Console(width=PIPED_WIDTH, soft_wrap=False)
+    width = None if sys.stdout.isatty() else PIPED_WIDTH
+    return Console(width=width, markup=False)  # "numpy:cpu[dtype=float64]" is no markup
 
 
 def _compute(campaign: Campaign, settings: Settings) -> None:

@@ -106,7 +106,7 @@ class Evidence(Struct, frozen=True):
     flush_rho: float | None = None
     """Largest rho with an allowance for flushed subnormals; None when not computed."""
     void: bool = False
-    """First order is void at the worst element."""
+    """First order is void at every flagged element."""
     reduces: bool = False
     probe: Probe | None = None
 

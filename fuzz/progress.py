@@ -9,8 +9,10 @@ from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from fuzz.thresholds import FLAG
 from results.columns import COLUMNS
@@ -19,6 +21,8 @@ _AT = {column.name: position for position, column in enumerate(COLUMNS)}
 _TARGET, _AGAINST, _RHO = _AT["target"], _AT["against"], _AT["rho_max"]
 _TENTH, _HUNDREDTH = _AT["above_1e01"], _AT["above_1e02"]
 PLAIN_SECONDS = 5.0
+_MARGIN = 4
+"""Columns left free at the right, where the terminal echoes ^C: a full line would wrap and leave a piece behind."""
 
 
 class Tally:
@@ -37,35 +41,41 @@ class Tally:
             count[2] += (row[_RHO] or 0.0) > FLAG
 
 
-class _Speed:
-    """Trials a second and time left, over the part of the campaign this process ran."""
+class Speed:
+    """Trials a second and time left, over the part of the campaign this process ran, its start left out."""
 
     def __init__(self) -> None:
-        self.total = self.done = self.at_start = 0
-        self.since = time.monotonic()
+        self.total = self.done = 0
+        self._started = time.monotonic()
+        self._first: tuple[int, float] | None = None
 
     def start(self, total: int, done: int) -> None:
-        self.total, self.done, self.at_start, self.since = total, done, done, time.monotonic()
+        self.total, self.done, self._started = total, done, time.monotonic()
+
+    def advance(self, trials: int) -> None:
+        self.done += trials
+        if self._first is None:
+            self._first = self.done, time.monotonic()
 
     def text(self) -> str:
-        elapsed = time.monotonic() - self.since
-        here = self.done - self.at_start
-        if not here or elapsed <= 0:
+        if self.done >= self.total:
+            return f"done in {duration(time.monotonic() - self._started)}"
+        if self._first is None:
             return "starting workers"
-        rate = here / elapsed
-        left = (self.total - self.done) / rate
-        return (
-            f"{rate:,.0f} trials/s, {_duration(left)} left"
-            if rate >= 10
-            else f"{rate:.2g} trials/s, {_duration(left)} left"
-        )
+        done, since = self._first
+        elapsed = time.monotonic() - since
+        if self.done == done or elapsed <= 0:
+            return "measuring speed"
+        rate = (self.done - done) / elapsed
+        left = duration((self.total - self.done) / rate)
+        return f"{rate:,.0f} trials/s, {left} left" if rate >= 10 else f"{rate:.2g} trials/s, {left} left"
 
 
 class PlainProgress:
     """A line every few seconds on stderr."""
 
     def __init__(self, targets: Sequence[str]) -> None:
-        self._tally, self._speed = Tally(targets), _Speed()
+        self._tally, self._speed = Tally(targets), Speed()
         self._printed = 0.0
 
     def start(self, total: int, done: int) -> None:
@@ -73,7 +83,7 @@ class PlainProgress:
         self._printed = time.monotonic()
 
     def advance(self, trials: int, rows: Sequence[Sequence[Any]]) -> None:
-        self._speed.done += trials
+        self._speed.advance(trials)
         self._tally.add(rows)
         if time.monotonic() - self._printed >= PLAIN_SECONDS:
             self._print()
@@ -95,7 +105,7 @@ class LiveProgress:
     """A bar and a small table that stay at the bottom of the terminal."""
 
     def __init__(self, targets: Sequence[str]) -> None:
-        self._tally, self._speed = Tally(targets), _Speed()
+        self._tally, self._speed = Tally(targets), Speed()
         self._bar = Progress(
             TextColumn("{task.completed}/{task.total} trials"),
             BarColumn(bar_width=None),
@@ -113,7 +123,7 @@ class LiveProgress:
         self._live.start()
 
     def advance(self, trials: int, rows: Sequence[Sequence[Any]]) -> None:
-        self._speed.done += trials
+        self._speed.advance(trials)
         self._tally.add(rows)
 
     def stop(self) -> None:
@@ -125,8 +135,8 @@ class LiveProgress:
         for heading in ("target", "> 1e-1", "> 1e-2", "rho > 2"):
             table.add_column(heading, justify="left" if heading == "target" else "right")
         for target, counts in self._tally.counts.items():
-            table.add_row(target, *map(str, counts))
-        return Group(table, self._bar)
+            table.add_row(Text(target), *map(str, counts))
+        return Group(table, Padding(self._bar, (0, _MARGIN, 0, 0)))
 
 
 def display(targets: Sequence[str]) -> PlainProgress | LiveProgress:
@@ -134,7 +144,8 @@ def display(targets: Sequence[str]) -> PlainProgress | LiveProgress:
     return LiveProgress(targets) if sys.stderr.isatty() else PlainProgress(targets)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """For people: 45 s, 3 min 05 s, 2 h 10 min."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

@@ -190,7 +190,8 @@ class _Trial:
         if m.rho.largest > FLAG:
             flush_rho = rung.flush_rho(output, values)
             assert rung.truth is not None
-            void = bool(rung.truth.void(output).reshape(-1)[m.rho.index])
+            flagged = rung.yardsticks[output].rho > FLAG
+            void = bool(rung.truth.void(output).reshape(-1)[flagged].all())
         reduces = self.bench.reduction_length > 1
         if suspicious(m) and reduces and ladder is not None and not m.nonfinite_mismatch:
             short = self._probe(target, output)

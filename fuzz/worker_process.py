@@ -9,6 +9,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,7 @@ def _without_interrupts() -> Iterator[None]:
 
     multiprocessing's fork server would print a traceback at Ctrl-C while it imports the libraries.
     """
+    resource_tracker.ensure_running()  # while it starts, it unblocks SIGINT
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

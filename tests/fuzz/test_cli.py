@@ -1,0 +1,108 @@
+"""Signals, pipes and exit codes of the command."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from running import COMMAND, TINY, Cli, differing, in_session, rows_of, wait_for
+
+LONG = ("run", *TINY, "--trials", 200000, "--shard-trials", 100)
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+@pytest.mark.parametrize("whom", ["process", "group"])
+def test_an_interrupt_says_how_to_go_on(ulpfuzz: Cli, number: int, code: int, word: str, whom: str) -> None:
+    """Ctrl-C in a terminal reaches the whole group, kill only the process."""
+    process = ulpfuzz.start(*LONG, "--out", "c")
+    wait_for(lambda: list((ulpfuzz.folder / "c" / "parts").glob("*.parquet")))
+    (os.killpg if whom == "group" else os.kill)(process.pid, number)
+    out, messages = process.communicate(timeout=30)
+    assert process.returncode == code, messages
+    assert messages.splitlines()[-1] == f"ulpfuzz: {word}: `ulpfuzz resume c` goes on where it stopped"
+    assert "Traceback" not in messages
+    assert not out
+    assert rows_of(ulpfuzz.folder / "c")
+    assert not list((ulpfuzz.folder / "c" / "tmp").iterdir())
+    wait_for(lambda: not in_session(process.pid), 5)
+
+
+def test_interrupts_at_random_moments_lose_nothing(ulpfuzz: Cli) -> None:
+    """Also while the command and its workers are starting."""
+    moments = random.Random(0)
+    campaign = ("run", *TINY, "--trials", 2000, "--shard-trials", 100)
+    ulpfuzz.ok(*campaign, "--out", "peace")
+    described = ulpfuzz.folder / "c" / "campaign.json"
+    for _ in range(5):
+        process = ulpfuzz.start(*(("resume", "c") if described.exists() else (*campaign, "--out", "c")))
+        wait_for(lambda p=process: "fuzz.cli" in " ".join(_cmdline(p.pid)))
+        time.sleep(moments.uniform(0.3, 1.2))
+        os.killpg(process.pid, signal.SIGINT)
+        _, messages = process.communicate(timeout=30)
+        assert process.returncode in (0, 130), messages
+        assert "Traceback" not in messages
+    ulpfuzz.ok(*(("resume", "c") if described.exists() else (*campaign, "--out", "c")))
+    assert not differing(rows_of(ulpfuzz.folder / "c"), rows_of(ulpfuzz.folder / "peace"))
+
+
+def _cmdline(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+
+
+def test_a_stopped_campaign_does_not_time_out(ulpfuzz: Cli) -> None:
+    """Ctrl-Z stops the group; the seconds until fg do not count as a call's."""
+    process = ulpfuzz.start("run", *TINY, "--trials", 3000, "--call-timeout", 1.5, "--out", "c")
+    wait_for(lambda: (ulpfuzz.folder / "c" / "campaign.json").exists())
+    time.sleep(0.5)
+    os.killpg(process.pid, signal.SIGSTOP)
+    time.sleep(2.5)
+    os.killpg(process.pid, signal.SIGCONT)
+    _, messages = process.communicate(timeout=60)
+    assert process.returncode == 0, messages
+    assert "ended and were replaced" not in messages
+
+
+def test_a_closed_pipe_is_no_error(ulpfuzz: Cli) -> None:
+    ulpfuzz.ok("run", *TINY, "--trials", 5, "--out", "c")
+    for command in (["report", "c"], ["list", "targets"], ["repro", "c", "1"]):
+        reader = subprocess.Popen(["head", "-c", "1"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        ran = subprocess.run(
+            [*COMMAND, *command],
+            cwd=ulpfuzz.folder,
+            stdout=reader.stdin,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        assert reader.stdin is not None
+        reader.stdin.close()
+        reader.wait()
+        assert ran.stderr == ""
+        assert ran.returncode in (0, 1, 141)
+
+
+def test_exit_code_1_says_that_a_finding_remains(ulpfuzz: Cli, tmp_path: Path) -> None:
+    (tmp_path / "off.py").write_text(
+        "from fuzz.extend import FunctionBackend, register\nb = FunctionBackend('off')\n"
+        "b.operator('exp', provenance='library')(lambda x: x + x.dtype.type(1))\nregister(b)\n"
+    )
+    run = ("run", "exp", "--dims", "n=5", "--trials", 5, "--extension", "off.py", "--targets")
+    assert ulpfuzz(*run, "numpy", "--out", "a").returncode == 0
+    assert ulpfuzz(*run, "off", "--out", "b").returncode == 1
+    assert ulpfuzz("report", "b").returncode == 1
+    assert ulpfuzz("repro", "b", "1").returncode == 1
+
+
+def test_debug_shows_a_traceback(ulpfuzz: Cli) -> None:
+    ran = ulpfuzz("run", "summ", "--debug")
+    assert ran.returncode == 1
+    assert "Traceback" in ran.stderr
+    assert re.search(r"UserError: unknown operator 'summ'", ran.stderr)

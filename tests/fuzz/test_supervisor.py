@@ -1,0 +1,132 @@
+"""What the supervisor does about troubled workers, and what workers cost."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from running import TINY, Cli, rows_of, wait_for, workers_of
+
+from fuzz.breadcrumb import Place
+from fuzz.job import QUARANTINE, Job
+from fuzz.plan import Piece, Shard, fixed_shards
+from fuzz.spec import CampaignSpec, ProblemSpec, resolve
+from fuzz.trial import Cell, Death, Session, run_trial
+from fuzz.worker_process import LONGEST_STEP, Watch
+
+TROUBLE = """
+import multiprocessing
+from fuzz.extend import FunctionBackend, register
+import fuzz.trial
+mine = FunctionBackend("mine")
+mine.operator("sum")(lambda x, *, axis: x.sum(axis=axis))
+register(mine)
+if multiprocessing.parent_process() is not None:
+    {what}
+"""
+
+
+def cell(operator_name: str = "sum", **dims: int) -> Cell:
+    spec = CampaignSpec(problems=(ProblemSpec(operator_name, dims),), targets=("numpy",))
+    return resolve(spec).cells[0]
+
+
+def test_shards_cover_every_trial_once() -> None:
+    one, two = cell(rows=2, n=3), cell(rows=2, n=4)
+    shards = fixed_shards((one, two), 10, 4)
+    seen = [(piece.cell, index) for shard in shards for _, piece, index in shard.positions(0)]
+    assert seen == [(c, index) for c in (one, two) for index in range(10)]
+    assert [shard.trials for shard in shards] == [4, 4, 2, 4, 4, 2]
+    assert shards[1].at(3)[1] == 7
+    assert [position for position, _, _ in shards[0].positions(2)] == [2, 3]
+    with pytest.raises(IndexError):
+        shards[0].at(4)
+
+
+def test_the_twenty_fifth_death_ends_the_attempts_on_this_problem_and_target_only() -> None:
+    one, two = cell(rows=2, n=3), cell(rows=2, n=4)
+    job = Job(Shard(0, (Piece(one, 0, 30), Piece(two, 0, 5))))
+    for position in range(QUARANTINE):
+        assert len(job.deaths) == position
+        job.record(Place(position, position, 0, "run", "campaign", 0.0), Death("crashed", "SIGSEGV"))
+    assert len(job.deaths) == 30
+    assert {job.deaths[position, 0].verdict for position in range(25, 30)} == {"indeterminate"}
+    assert all(position < 30 for position, _ in job.deaths)
+
+
+def test_the_watch_stands_still_while_the_process_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("fuzz.worker_process.time.monotonic", lambda: now)
+    watch = Watch()
+    now = 0.3
+    assert watch.look() == pytest.approx(0.3)
+    now = 1000.0
+    assert watch.look() == pytest.approx(0.3 + LONGEST_STEP)
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("fuzz.trial._Trial.run = lambda self: 1 / 0", "the engine failed in a worker at trial"),
+        ("raise RuntimeError('broken here')", "a worker died 3 times outside any call (exit code 1)"),
+    ],
+)
+def test_trouble_in_a_worker_ends_the_campaign_and_points_to_the_log(
+    ulpfuzz: Cli, tmp_path: Path, what: str, message: str
+) -> None:
+    (tmp_path / "mine.py").write_text(TROUBLE.format(what=what))
+    ran = ulpfuzz("run", *TINY, "--extension", "mine.py", "--trials", 5, "--out", "c", timeout=30)
+    assert ran.returncode == 70
+    last = ran.stderr.splitlines()[-1]
+    assert last.startswith(f"ulpfuzz: {message}")
+    assert last.endswith("finished shards are kept")
+    assert "Traceback" not in ran.stderr
+    log = next((tmp_path / "c" / "tmp").glob("worker-*.log"))
+    assert str(log.name).startswith("worker-")
+    logs = [path.read_text() for path in (tmp_path / "c" / "tmp").glob("worker-*.log")]
+    assert any(("ZeroDivisionError" if "1 / 0" in what else "broken here") in text for text in logs)
+    assert "ZeroDivisionError" in ulpfuzz("resume", "c", "--debug").stderr or "1 / 0" not in what
+
+
+def test_a_log_does_not_fill_the_disk(ulpfuzz: Cli, tmp_path: Path) -> None:
+    (tmp_path / "loud.py").write_text(
+        "import os\nfrom fuzz.extend import FunctionBackend, register\nb = FunctionBackend('loud')\n"
+        "@b.operator('exp')\ndef exp(x):\n    os.write(1, b'x' * 1_000_000)\n    return x\nregister(b)\n"
+    )
+    options = ("--dims", "n=2", "--trials", 1000, "--targets", "loud", "--extension", "loud.py", "--out", "c")
+    process = ulpfuzz.start("run", "exp", *options)
+    log = tmp_path / "c" / "tmp" / "worker-0.log"
+    wait_for(lambda: log.exists() and log.stat().st_size)
+    sizes = []
+    while process.poll() is None and len(sizes) < 50:
+        sizes.append(log.stat().st_size if log.exists() else 0)
+        time.sleep(0.02)
+    assert any(later < earlier for earlier, later in itertools.pairwise(sizes))
+
+
+def test_memory_of_a_worker_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
+    """2,000 trials rotating over 40 problem shapes, more than are kept: what is evicted is freed."""
+    cells = [cell(rows=3 + k % 8, n=200 + k) for k in range(40)]
+    session = Session("test")
+    process = psutil.Process()
+    after = []
+    for number in range(2000):
+        run_trial(cells[number % 40], 0, number // 40, session, ladder=number < 40)
+        if number in (400, 1999):
+            after.append(process.memory_info().rss)
+    with capsys.disabled():
+        print(f" RSS {after[0] / 1e6:.0f} MB after 400 trials, {after[1] / 1e6:.0f} MB after 2,000", end="")
+    assert after[1] - after[0] < 20e6
+
+
+def test_an_idle_worker_that_is_killed_is_replaced(ulpfuzz: Cli) -> None:
+    """Two workers, then the only shards left belong to one of them."""
+    process = ulpfuzz.start("run", *TINY, "--trials", 1500, "--shard-trials", 750, "--workers", 2, "--out", "c")
+    for worker in wait_for(lambda: len(workers_of(process.pid)) == 2 and workers_of(process.pid)):
+        worker.kill()
+    _, messages = process.communicate(timeout=60)
+    assert process.returncode == 0, messages
+    assert len(rows_of(ulpfuzz.folder / "c")) == 1500
