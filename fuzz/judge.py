@@ -51,8 +51,6 @@ class Downcast(Struct, frozen=True):
 class Ladder(Struct, frozen=True):
     """What the other precision says. `low` and `high` are the names of the two formats."""
 
-    low: str
-    high: str
     rung_dtype: str
     """The rung that was run beside the target's own dtype."""
     rung_rho: float
@@ -60,6 +58,8 @@ class Ladder(Struct, frozen=True):
     high_rho: float
     slope: float | None
     """s, median over the flagged elements; None where no element has an error."""
+    low: str = "float32"
+    high: str = "float64"
     downcast: Downcast | None = None
     saturated: bool = False
     """All digits are lost on both rungs; `slope` is then that of N(0,1) inputs, None where those are healthy."""

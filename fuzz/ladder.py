@@ -92,10 +92,10 @@ def _climb_up(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
         return outcome
     measured = measure(c.bench, high, c.output, outcome.values[c.output])
     slope, saturated = _slope(
-        c.pair, c.rho, high.yardsticks[c.output].rho, home.yardsticks[c.output], high.yardsticks[c.output]
+        c.rho, high.yardsticks[c.output].rho, home.yardsticks[c.output], high.yardsticks[c.output]
     )
     rho = measured.rho.largest
-    ladder = Ladder(c.pair.low, c.pair.high, c.pair.high, rho, c.measured.rho.largest, rho, slope)
+    ladder = Ladder(c.pair.high, rho, c.measured.rho.largest, rho, slope, c.pair.low, c.pair.high)
     if rho > FLAG and c.measured.rho.largest <= FLAG:
         ladder = structs.replace(ladder, downcast=_downcast(c, run, wide, home, outcome.values[c.output].copy()))
     return _second_opinion(c, run, ladder) if saturated else ladder
@@ -125,11 +125,9 @@ def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     if isinstance(outcome, Failure):
         return outcome
     measured = measure(c.bench, low, c.output, outcome.values[c.output])
-    slope, saturated = _slope(
-        c.pair, low.yardsticks[c.output].rho, c.rho, low.yardsticks[c.output], home.yardsticks[c.output]
-    )
+    slope, saturated = _slope(low.yardsticks[c.output].rho, c.rho, low.yardsticks[c.output], home.yardsticks[c.output])
     rho = measured.rho.largest
-    ladder = Ladder(c.pair.low, c.pair.high, c.pair.low, rho, rho, c.measured.rho.largest, slope)
+    ladder = Ladder(c.pair.low, rho, rho, c.measured.rho.largest, slope, c.pair.low, c.pair.high)
     if c.measured.rho.largest > FLAG and rho <= FLAG:
         high = c.bench.rung(c.pair.high, LADDER)
         _fill(low, high, c, salt=0)
@@ -140,7 +138,7 @@ def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     return _second_opinion(c, run, ladder) if saturated else ladder
 
 
-def _slope(pair: Pair, rho_low: Array, rho_high: Array, low: Yardstick, high: Yardstick) -> tuple[float | None, bool]:
+def _slope(rho_low: Array, rho_high: Array, low: Yardstick, high: Yardstick) -> tuple[float | None, bool]:
     """s as the median over the elements flagged at the low rung, else over those flagged at the high one.
 
     An element without a correct digit on either rung cannot get worse: its slope is 1 whatever the cause. Such elements
@@ -155,7 +153,8 @@ def _slope(pair: Pair, rho_low: Array, rho_high: Array, low: Yardstick, high: Ya
     saturated = not telling.any()
     chosen = flagged if saturated else telling
     ratio = np.maximum(rho_high[chosen], _SMALLEST_RHO) / np.maximum(rho_low[chosen], _SMALLEST_RHO)
-    return float(np.median(np.log2(ratio.astype(np.float64)))) / pair.bits, saturated
+    bits = high.precision.digits - low.precision.digits
+    return float(np.median(np.log2(ratio.astype(np.float64)))) / bits, saturated
 
 
 def _lost(rho: Array, yardstick: Yardstick) -> Array:
@@ -180,7 +179,7 @@ def _second_opinion(c: Climb, run: Run, ladder: Ladder) -> Ladder:
         return ladder
     measure(c.bench, high, c.output, wide.values[c.output])
     one, other = low.yardsticks[c.output], high.yardsticks[c.output]
-    slope, _ = _slope(c.pair, one.rho, other.rho, one, other)
+    slope, _ = _slope(one.rho, other.rho, one, other)
     return structs.replace(ladder, slope=slope, saturated=True)
 
 

@@ -16,8 +16,8 @@ ORDER: Final = 4.0
 below 2.1, a sequential sum of 65,536 positive terms reaches 8."""
 
 WRONG_SLOPE: Final = 0.5
-"""s = log2(rho64/rho32)/29 above which the error does not shrink with precision (other pairs likewise, by the bits between
-their formats). Rounding and instability measure |s| <= 0.31, a wrong constant or formula 1.00."""
+"""s = log2(rho64/rho32)/29 above which the error does not shrink with precision (other pairs likewise, by the bits
+between their formats). Rounding and instability measure |s| <= 0.31, a wrong constant or formula 1.00."""
 
 LOST: Final = 0.5
 """Relative error from which an element has no correct digit: its error cannot grow with precision any more, so its

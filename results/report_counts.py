@@ -45,7 +45,7 @@ def print_targets(results: Results, console: Console) -> None:
     if low_precision:
         say(
             console,
-            "inside: what explains every 16-bit result: float32 arithmetic rounded once, arithmetic in the 16-bit format "
+            "inside: what explains every 16-bit result: float32 arithmetic rounded once, arithmetic in that format "
             "(storage), or neither (beyond).",
         )
 

@@ -35,7 +35,7 @@ class Charges(Struct, frozen=True):
     def flushed(self, magnitude: Any) -> Any:
         """The allowance for flushing a number of this magnitude: none for what cannot be rounded to a subnormal one.
 
-        float16 numbers are rarely far above the smallest normal one, 6e-5: an allowance everywhere would excuse much else.
+        float16 numbers are rarely far above the smallest normal one, 6e-5: an allowance everywhere would excuse more.
         """
         return np.where(magnitude < 2.0 * self.u * self.flush, self.flush, 0.0)
 

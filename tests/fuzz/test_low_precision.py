@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 import results
 from fuzz.backends import BACKENDS
@@ -281,9 +282,9 @@ def _evidence(rho: float, ladder: Ladder) -> Evidence:
 
 
 def test_without_float64_an_error_that_stands_still_is_not_called_wrong() -> None:
-    still = Ladder("bfloat16", "float32", "float32", 1e5, 3.0, 1e5, 0.95)
+    still = Ladder("float32", 1e5, 3.0, 1e5, 0.95, "bfloat16", "float32")
     assert judge(_evidence(3.0, still)).verdict == "wrong"
-    without = Ladder("bfloat16", "float32", "float32", 1e5, 3.0, 1e5, 0.95, no_above="no float64 kernel")
+    without = structs.replace(still, no_above="no float64 kernel")
     judged = judge(_evidence(3.0, without))
     assert judged.verdict == "indeterminate"
     assert "no float64 kernel" in judged.detail
@@ -291,7 +292,7 @@ def test_without_float64_an_error_that_stands_still_is_not_called_wrong() -> Non
 
 def test_sentences_name_the_formats_of_the_ladder() -> None:
     downcast = Downcast(representable=1.0, unchanged=0.0, rms_here=0.0, rms_normal=0.0)
-    ladder = Ladder("float16", "float32", "float32", 900.0, 0.2, 900.0, 0.9, downcast)
+    ladder = Ladder("float32", 900.0, 0.2, 900.0, 0.9, "float16", "float32", downcast)
     assert judge(_evidence(0.2, ladder)).detail == "float32 rho 900: 100% of its float32 outputs are float16 numbers"
 
 
