@@ -20,7 +20,8 @@ from results.columns import SCHEMA_VERSION
 from results.manifest import ENVIRONMENTS, FORMAT, MANIFEST
 
 _OWNER = "process "
-_BEGUN = {"lock", "tmp", "extensions", "given"}
+_PART = ".part"
+_BEGUN = {"lock", "tmp", "extensions", "given", Path(MANIFEST).with_suffix(_PART).name}
 """What exists before campaign.json: a folder with the lock and nothing else but these was never completed."""
 
 
@@ -95,7 +96,7 @@ class CampaignDirectory:
     def write_json(self, name: str, value: Any) -> None:
         """Write a JSON file whole or not at all. StorageError when the disk does not take it."""
         path = self.path / name
-        temporary = path.with_suffix(".part")
+        temporary = path.with_suffix(_PART)
         with self.writing():
             path.parent.mkdir(exist_ok=True)
             try:
@@ -158,7 +159,7 @@ class CampaignDirectory:
         with self.writing():
             shutil.rmtree(self.path / "tmp", ignore_errors=True)
             (self.path / "tmp").mkdir(exist_ok=True)
-            for pattern in ("*.part", "*/*.part"):
+            for pattern in (f"*{_PART}", f"*/*{_PART}"):
                 for stale in self.path.glob(pattern):
                     stale.unlink(missing_ok=True)
 

@@ -99,7 +99,7 @@ class Yardstick:
         self.rho: Array = np.empty(0, wide)
         self.truth: OutputTruth | None = None
         self._overflow: Callable[[], Array] = lambda: np.zeros(size, bool)
-        self._plain: Callable[[], Array] = lambda: np.full(size, np.nan)
+        self._plain: Callable[[], Array] | None = None
         self._bounded = True
         self._two_levels = self.precision.digits < _INSIDE.digits
 
@@ -111,7 +111,7 @@ class Yardstick:
         Called only if needed: `overflow` says where the formula leaves the dtype's range, `plain` what it gives then.
         """
         self.truth, self._overflow = truth, overflow
-        self._plain = plain or (lambda: np.full(self.size, np.nan))
+        self._plain = plain
         self.value = truth.value.reshape(-1)
         self.bound = truth.excused(Model.SQRT).reshape(-1)
         with np.errstate(all="ignore"):
@@ -172,6 +172,8 @@ class Yardstick:
     def _like_the_formula(self) -> Array:
         """Flagged elements whose error is what the formula itself gives in this dtype because it overflows inside."""
         off = (self.rho > FLAG) & self._overflow().reshape(-1)
+        if self._plain is None:
+            return np.zeros(self.size, bool)
         if off.any():
             gap = np.abs(self._output.astype(self._wide) - self._plain().reshape(-1))
             off &= gap <= FLAG * self.u * self.bound
@@ -193,6 +195,11 @@ class Yardstick:
         mismatch = (nan_y != nan_v) | (inf_y != inf_v) | (inf_y & inf_v & (np.sign(y) != np.sign(v)))
         explained = mismatch & self._overflow().reshape(-1) if mismatch.any() else mismatch.copy()
         mismatch &= ~explained
+        if self._plain is not None and (doubtful := mismatch & np.isfinite(v)).any():
+            # the formula itself divides by a number that has underflowed to zero
+            formula = doubtful & ~np.isfinite(y) & ~np.isfinite(self._plain().reshape(-1))
+            explained |= formula
+            mismatch &= ~formula
         out = nan_y | nan_v | inf_y | inf_v
         if overflowed is not None:
             explained |= overflowed

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console, Group
+from rich.constrain import Constrain
 from rich.live import Live
-from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -106,6 +106,7 @@ class LiveProgress:
 
     def __init__(self, targets: Sequence[str]) -> None:
         self._tally, self._speed = Tally(targets), Speed()
+        self._console = Console(stderr=True)
         self._bar = Progress(
             TextColumn("{task.completed}/{task.total} trials"),
             BarColumn(bar_width=None),
@@ -113,9 +114,7 @@ class LiveProgress:
             TimeElapsedColumn(),
         )
         self._task = self._bar.add_task("starting workers", total=None)
-        self._live = Live(
-            console=Console(stderr=True), refresh_per_second=4, transient=True, get_renderable=self._render
-        )
+        self._live = Live(console=self._console, refresh_per_second=4, transient=True, get_renderable=self._render)
 
     def start(self, total: int, done: int) -> None:
         self._speed.start(total, done)
@@ -136,7 +135,7 @@ class LiveProgress:
             table.add_column(heading, justify="left" if heading == "target" else "right")
         for target, counts in self._tally.counts.items():
             table.add_row(Text(target), *map(str, counts))
-        return Group(table, Padding(self._bar, (0, _MARGIN, 0, 0)))
+        return Group(table, Constrain(self._bar, self._console.width - _MARGIN))
 
 
 def display(targets: Sequence[str]) -> PlainProgress | LiveProgress:

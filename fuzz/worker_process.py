@@ -26,7 +26,7 @@ LOG_BYTES = 16_000_000
 FORKSERVER_GONE = 255
 """What multiprocessing reports where it lost the process that knows a worker's exit code; also a real exit code."""
 
-ATTEMPTS = 5
+ATTEMPTS = 10
 _RETRY_SECONDS = 0.2
 _SAFE_PATH = "PYTHONSAFEPATH"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -117,11 +118,15 @@ def in_session(leader: int) -> list[psutil.Process]:
 
 def fork_servers(leader: int) -> list[psutil.Process]:
     """multiprocessing's process that workers are forked from."""
-    return [p for p in psutil.Process(leader).children() if "multiprocessing.forkserver" in " ".join(p.cmdline())]
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return [p for p in psutil.Process(leader).children() if "multiprocessing.forkserver" in " ".join(p.cmdline())]
+    return []
 
 
 def workers_of(leader: int) -> list[psutil.Process]:
-    return [worker for server in fork_servers(leader) for worker in server.children()]
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return [worker for server in fork_servers(leader) for worker in server.children()]
+    return []
 
 
 PLANTED = '''

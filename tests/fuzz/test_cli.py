@@ -43,18 +43,15 @@ def test_interrupts_at_random_moments_lose_nothing(ulpfuzz: Cli) -> None:
     described = ulpfuzz.folder / "c" / "campaign.json"
     for _ in range(5):
         process = ulpfuzz.start(*(("resume", "c") if described.exists() else (*campaign, "--out", "c")))
-        wait_for(lambda p=process: "fuzz.cli" in " ".join(_cmdline(p.pid)))
-        time.sleep(moments.uniform(0.3, 1.2))
+        wait_for(lambda p=process: "numpy" in Path(f"/proc/{p.pid}/maps").read_text())  # Python itself is up
+        time.sleep(moments.uniform(0.0, 1.0))
         os.killpg(process.pid, signal.SIGINT)
         _, messages = process.communicate(timeout=30)
-        assert process.returncode in (0, 130), messages
+        # -2: in the last moments of the interpreter, all done, where Python has given back its handler
+        assert process.returncode in (0, 130, -signal.SIGINT), messages
         assert "Traceback" not in messages
     ulpfuzz.ok(*(("resume", "c") if described.exists() else (*campaign, "--out", "c")))
     assert not differing(rows_of(ulpfuzz.folder / "c"), rows_of(ulpfuzz.folder / "peace"))
-
-
-def _cmdline(pid: int) -> list[str]:
-    return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
 
 
 def test_a_stopped_campaign_does_not_time_out(ulpfuzz: Cli) -> None:

@@ -68,8 +68,9 @@ def test_a_terminal_shows_whole_names_and_keeps_a_margin(width: int) -> None:
     shown._bar.update(shown._task, total=200000)
     shown.advance(1, [row(WIDE, tenth=1)])
     out = io.StringIO()
+    shown._console.width = width
     Console(file=out, width=width, force_terminal=True, color_system=None).print(shown._render())
-    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    lines = out.getvalue().splitlines()
     assert any(line.startswith(WIDE) for line in lines)
     assert lines[-1].startswith("1/200000 trials")
     assert max(map(len, lines)) <= width - 4

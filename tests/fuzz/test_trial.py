@@ -130,6 +130,13 @@ def test_what_overflows_in_the_formula_accuses_nobody(lab: Lab, recipe: str) -> 
     assert "overflow in the formula" in row["detail"]
 
 
+def test_a_divisor_that_underflows_in_the_formula_accuses_nobody(lab: Lab) -> None:
+    row = lab.run("layer_norm", layer_norm, {"x": "subnormal()"}, attributes={"eps": 0.0})
+    assert not VERDICTS[row["verdict"]].finding
+    swallowed = lab.run("layer_norm", lambda *a, **k: np.nan_to_num(layer_norm(*a, **k)), SPECIAL)
+    assert swallowed["verdict"] == "nonfinite_mismatch"
+
+
 def test_an_overflow_excuses_no_other_error(lab: Lab) -> None:
     row = lab.run("layer_norm", lambda *a, **k: layer_norm(*a, **k) + a[0].dtype.type(0.1), {"x": "normal(0,1e20)"})
     assert VERDICTS[row["verdict"]].finding
@@ -185,16 +192,19 @@ def test_a_right_gelu_is_not_blamed_where_scipy_s_erfc_gives_zero(lab: Lab) -> N
     assert row["verdict"] != "exact"  # a screen in the target's own precision cannot say that
 
 
-def test_one_void_row_does_not_hide_a_wrong_one(lab: Lab) -> None:
-    """var = 0 and eps = 0 in a row of equal numbers: indeterminate; but the other rows are judged."""
+def test_a_void_row_does_not_hide_a_wrong_one(lab: Lab) -> None:
+    """Rows of equal numbers have var = 0 up to rounding: indeterminate, however far off. The other rows are judged."""
 
     def kernel(x: Array, gamma: Array, beta: Array, *, eps: float) -> Array:
-        return layer_norm(x, gamma, beta, eps=eps) * x.dtype.type(1.01)
+        y = layer_norm(x, gamma, beta, eps=eps)
+        y[x[:, 0] == x[:, 1]] += x.dtype.type(1e15)
+        return y if lone else y * x.dtype.type(1.01)
 
-    row = lab.run(
-        "layer_norm", kernel, {"x": "sparse(normal(0,1),0.93)"}, dims={"rows": 40, "n": 8}, attributes={"eps": 0.0}
-    )
-    assert row["verdict"] in ("wrong", "nonfinite_mismatch")
+    lone = True
+    options: dict[str, Any] = {"dims": {"rows": 40, "n": 2}, "attributes": {"eps": 1e-12}}
+    assert lab.run("layer_norm", kernel, {"x": "integers(7,8)"}, **options)["verdict"] == "indeterminate"
+    lone = False
+    assert VERDICTS[lab.run("layer_norm", kernel, {"x": "integers(7,8)"}, **options)["verdict"]].finding
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

@@ -11,7 +11,7 @@ import pytest
 from oracle_cases import RECIPES, SMALL, draw, program
 from scipy.special import erf
 
-from fuzz.oracle.lint import lint
+from fuzz.oracle.lint import Lint, lint
 from fuzz.oracle.trace import trace
 
 
@@ -24,6 +24,11 @@ def test_references_are_stable(operator: str, recipe: str, dtype: str) -> None:
     with np.errstate(all="ignore"):
         result = lint(program(operator, dims), draw(operator, rng, recipe, dims), dtype)
     assert result.stable, result
+
+
+def test_the_limit_is_ten_times_the_largest_constant() -> None:
+    assert Lint(110.0 / 1.1, 0, 0).stable
+    assert not Lint(110.0, 0, 0).stable
 
 
 def gelu_by_erf(x: Any) -> Any:
