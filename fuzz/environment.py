@@ -20,6 +20,7 @@ from strategies.canonical import identity
 
 DISTRIBUTIONS = (
     "numpy",
+    "ml_dtypes",
     "scipy",
     "torch",
     "jax",

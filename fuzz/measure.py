@@ -86,11 +86,9 @@ class Yardstick:
         self.u = self.precision.unit_roundoff
         self._wide = wide
         self.value = self.bound = np.empty(0, wide)
-        self._over_value, self._over_bound, self._over_ulp, self._error, self._work, self._wide_output = (
-            np.empty(size, wide) for _ in range(6)
+        self._over_value, self._over_bound, self._error, self._work, self._wide_output = (
+            np.empty(size, wide) for _ in range(5)
         )
-        self._bits = np.empty(size, np.int64) if wide == np.float64 and dtype != "float64" else None
-        self._shift = np.empty(size, np.int32) if self._bits is None else None
         self._huge = _huge(wide)
         # where the truth has no wider range than the outputs, 1/(u E) would overflow: u is divided out last
         self._over_u = 1.0 / self.u if wide == np.dtype(dtype) else None
@@ -122,29 +120,12 @@ class Yardstick:
             # a maximum (NaN if any element is) is cheap; np.minimum or np.maximum with a scalar takes ten times as long
             if self.size and not self._over_bound.max() <= self._huge:
                 np.minimum(self._over_bound, self._huge, out=self._over_bound)
-            self._ulps()
+            self._normal = not self.size or bool(self._work.min() >= self.precision.smallest_normal)
             self.zero_free = not self.size or bool(np.isfinite(self._over_value.max()))
             self.regular = not self.size or bool(self._work.max() <= self.precision.largest)
             self._bounded = not self.size or bool(np.isfinite(self.bound.max()))
             if not (self._bounded and self.regular):  # counted apart: there is nothing to measure against
                 self._over_bound[~(np.isfinite(self.bound) & np.isfinite(self.value))] = 0.0
-
-    def _ulps(self) -> None:
-        """1/ulp(v), ulp(v) = 2^(max(exponent(v), emin) - p + 1) (its logarithm where that overflows)."""
-        p = self.precision
-        if self._bits is not None:
-            # the exponent field of float64 is the floor of log2: clear the rest, mirror it into 2^(p-1-e)
-            np.bitwise_and(self.value.view(np.int64), np.int64(0x7FF0000000000000), out=self._bits)
-            least = np.int64((p.minimum_exponent + 1023) << 52)
-            if self.size and self._bits.min() < least:
-                np.maximum(self._bits, least, out=self._bits)
-            # (modulo 2^64: the minuend alone exceeds int64, the difference does not)
-            np.subtract(np.int64(((2046 + p.digits - 1) << 52) - 2**64), self._bits, out=self._over_ulp.view(np.int64))
-        else:
-            _, exponent = np.frexp(self.value)
-            exponent[self.value == 0] = p.minimum_exponent
-            np.maximum(exponent - 1, p.minimum_exponent, out=exponent)
-            np.subtract(p.digits - 1, exponent, out=self._shift)
 
     def rho_of(self, error: Array, out: Array) -> Array:
         """error / (u E), signed as `error`."""
@@ -232,11 +213,16 @@ class Yardstick:
         models = self._models(worst, largest)
         np.abs(e, out=e)
         abs_max = float(e.max())
+<<<<<<< HEAD
         internal = self._largest(self._in_two_levels, out)[0] if self._two_levels else None
         if internal is not None and counts.get("overflow_explained") and p.maximum_exponent < _INSIDE.maximum_exponent:
             internal = float("inf")  # float32 inside would not have overflowed
         ulp, ulp_index = self._largest(self._in_ulps, out)
         rel, rel_index = self._largest(self._relative, out)
+=======
+        rel, rel_index = self._largest_relative(out)
+        ulp, ulp_index = self._largest_ulp(rel, out)
+>>>>>>> main
         above = _ladder(self._scratch, rel, self._mask)
         return Measurement(
             size=n,
@@ -257,6 +243,7 @@ class Yardstick:
             **counts,
         )
 
+<<<<<<< HEAD
     def _in_two_levels(self, error: Array, out: Array) -> Array:
         """error / (u32 E + max(u |v|, s/2)), s the smallest subnormal: float32 inside, rounded once at the end."""
         np.abs(self.value, out=out)
@@ -269,6 +256,22 @@ class Yardstick:
         if self._shift is not None:
             return np.ldexp(error, self._shift, out=out)
         return np.multiply(error, self._over_ulp, out=out)
+=======
+    def _largest_ulp(self, relative: float, out: Array | None) -> tuple[float, int]:
+        """Largest error in ulp(v) = 2^(max(exponent(v), emin) - p + 1), and where.
+
+        |v|/ulp(v) lies in [2^(p-1), 2^p) for normal v: only elements with at least half of the largest relative error
+        can have the largest one.
+        """
+        everywhere = out is not None or not self._normal
+        near = np.arange(self.size) if everywhere else np.flatnonzero(self._scratch >= relative / 2.0)
+        error, value, p = self._error[near], self.value[near], self.precision
+        _, exponent = np.frexp(value)
+        exponent[value == 0] = p.minimum_exponent
+        ulps = np.ldexp(error, p.digits - np.maximum(exponent, p.minimum_exponent + 1))
+        worst = int(ulps.argmax())
+        return float(ulps[worst]), int(near[worst])
+>>>>>>> main
 
     def _relative(self, error: Array, out: Array) -> Array:
         """error / |v|; 0 where the error is 0, infinite where only v is."""
@@ -278,9 +281,9 @@ class Yardstick:
         out[error == 0] = 0.0
         return out
 
-    def _largest(self, scale: Callable[[Array, Array], Array], out: Array | None) -> tuple[float, int]:
-        """Largest scaled error over the elements not in `out`, kept in scratch for the ladder."""
-        self._scratch = scale(self._error, self._wide_output)
+    def _largest_relative(self, out: Array | None) -> tuple[float, int]:
+        """Largest relative error over the elements not in `out`; all of them stay in scratch for the ladder."""
+        self._scratch = self._relative(self._error, self._wide_output)
         if out is not None:
             self._scratch[out] = 0.0
         index = int(self._scratch.argmax())
