@@ -20,7 +20,6 @@ from strategies.canonical import identity
 
 DISTRIBUTIONS = (
     "numpy",
-    "ml_dtypes",
     "scipy",
     "torch",
     "jax",

@@ -6,6 +6,7 @@ figure. Elements where a side is not finite are taken out first and counted.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -196,7 +197,7 @@ class Yardstick:
         return self._figures(float(self._error.sum()), counts, out)
 
     def _figures(self, total: float, counts: dict[str, Any], out: Array | None) -> Measurement:
-        n, e, w, p = self.size, self._error, self._work, self.precision
+        n, e, w = self.size, self._error, self._work
         self.rho_of(e, w)
         if out is not None:
             w[out] = 0.0  # 0 * (1/NaN)
@@ -213,16 +214,9 @@ class Yardstick:
         models = self._models(worst, largest)
         np.abs(e, out=e)
         abs_max = float(e.max())
-<<<<<<< HEAD
-        internal = self._largest(self._in_two_levels, out)[0] if self._two_levels else None
-        if internal is not None and counts.get("overflow_explained") and p.maximum_exponent < _INSIDE.maximum_exponent:
-            internal = float("inf")  # float32 inside would not have overflowed
-        ulp, ulp_index = self._largest(self._in_ulps, out)
-        rel, rel_index = self._largest(self._relative, out)
-=======
+        internal = self._internal(counts, out) if self._two_levels else None
         rel, rel_index = self._largest_relative(out)
         ulp, ulp_index = self._largest_ulp(rel, out)
->>>>>>> main
         above = _ladder(self._scratch, rel, self._mask)
         return Measurement(
             size=n,
@@ -243,20 +237,23 @@ class Yardstick:
             **counts,
         )
 
-<<<<<<< HEAD
-    def _in_two_levels(self, error: Array, out: Array) -> Array:
-        """error / (u32 E + max(u |v|, s/2)), s the smallest subnormal: float32 inside, rounded once at the end."""
-        np.abs(self.value, out=out)
-        np.multiply(out, self.u, out=out)
-        np.maximum(out, self.precision.smallest_subnormal / 2.0, out=out)
-        np.add(out, _INSIDE.unit_roundoff * self.bound, out=out)
-        return np.divide(error, out, out=out)
+    def _internal(self, counts: dict[str, Any], out: Array | None) -> float:
+        """Largest error in units of u32 E + max(u |v|, s/2), s the smallest subnormal: float32 inside, rounded once.
 
-    def _in_ulps(self, error: Array, out: Array) -> Array:
-        if self._shift is not None:
-            return np.ldexp(error, self._shift, out=out)
-        return np.multiply(error, self._over_ulp, out=out)
-=======
+        Infinite where the formula overflowed in this format: in float32 it would not have.
+        """
+        if counts.get("overflow_explained") and self.precision.maximum_exponent < _INSIDE.maximum_exponent:
+            return math.inf
+        allowed = self._wide_output
+        np.abs(self.value, out=allowed)
+        np.multiply(allowed, self.u, out=allowed)
+        np.maximum(allowed, self.precision.smallest_subnormal / 2.0, out=allowed)
+        np.add(allowed, _INSIDE.unit_roundoff * self.bound, out=allowed)
+        np.divide(self._error, allowed, out=allowed)
+        if out is not None:
+            allowed[out] = 0.0
+        return float(allowed.max())
+
     def _largest_ulp(self, relative: float, out: Array | None) -> tuple[float, int]:
         """Largest error in ulp(v) = 2^(max(exponent(v), emin) - p + 1), and where.
 
@@ -271,7 +268,6 @@ class Yardstick:
         ulps = np.ldexp(error, p.digits - np.maximum(exponent, p.minimum_exponent + 1))
         worst = int(ulps.argmax())
         return float(ulps[worst]), int(near[worst])
->>>>>>> main
 
     def _relative(self, error: Array, out: Array) -> Array:
         """error / |v|; 0 where the error is 0, infinite where only v is."""
