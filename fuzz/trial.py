@@ -111,14 +111,7 @@ class _Trial:
             if rung is not home:
                 copy_inputs(home.arena.arrays, rung.arena.arrays)
             rung.refresh()
-        arenas = [self.bench.rung(dtype).arena for dtype in dtypes]
-        for arena in arenas:
-            arena.read_only(True)
-        try:
-            outcomes = [self._outcome(number) for number in range(len(self.cell.targets))]
-        finally:
-            for arena in arenas:
-                arena.read_only(False)
+        outcomes = [self._outcome(number) for number in range(len(self.cell.targets))]
         for number, outcome in enumerate(outcomes):
             self._number = number
             self._target_rows(number, outcome)

@@ -40,7 +40,7 @@ class Prepared:
                 device=target.device,
                 dtype=target.dtype,
                 options=target.all_options(),
-                inputs=arena.arrays,
+                inputs=arena.views,
                 outputs=tuple(guarded.array for guarded in self.guarded),
             )
         )

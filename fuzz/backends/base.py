@@ -78,7 +78,7 @@ class Implementation(Struct, frozen=True):
 class Request(Struct, frozen=True):
     """Everything `Backend.prepare` may know. Arrays are C-contiguous, 64-byte aligned and keep their addresses.
 
-    The engine refills `inputs` in place before each call. Their pages are read-only during the call although NumPy
+    The engine refills `inputs` in place before each call. Their pages are read-only although NumPy
     calls them writeable. `outputs` have the right shapes and dtype; a kernel may write its results there, and some
     leave elements as they were (TVM, a sum over no terms): whoever calls fills `outputs` with NaN first.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import gc
 import mmap
 import os
 import signal
@@ -70,24 +71,36 @@ def test_poison_is_nan() -> None:
     assert np.isnan(guarded.array).all()
 
 
-def test_inputs_are_read_only_on_demand() -> None:
-    arena = Arena({"x": (3,), "y": (4, 2)}, "float32")
-    arena.read_only(True)
-    for array in arena.arrays.values():
-        assert signal_of(array.fill, 1) == signal.SIGSEGV
-        float(array.sum())
-    arena.read_only(False)
-    arena.arrays["x"].fill(1)
+def test_kernels_see_what_the_engine_fills_in_and_cannot_write_it() -> None:
+    arena = Arena({"x": (3,), "y": (4, 2), "z": (4096,), "none": (0,)}, "float32")
+    for name, array in arena.arrays.items():
+        view = arena.views[name]
+        array.fill(7)
+        assert np.array_equal(view, array)
+        assert view.flags.writeable
+        assert view.ctypes.data % 64 == 0
+        if array.size:
+            assert signal_of(view.fill, 1) == signal.SIGSEGV
+            assert signal_of(poke, view.ctypes.data + view.nbytes) == signal.SIGSEGV
     assert not arena.overrun()
+
+
+def test_a_view_outlives_its_arena() -> None:
+    arena = Arena({"x": (5000,)}, "float64")
+    arena.arrays["x"].fill(3)
+    view = arena.views["x"]
+    del arena
+    gc.collect()
+    assert (view == 3).all()
 
 
 def test_forensic_inputs_stay_writable_and_slack_is_watched() -> None:
     arena = Arena({"x": (1024,), "y": (3,)}, "float32", forensic=True)
-    arena.read_only(True)
-    arena.arrays["x"].fill(1)
+    arena.views["x"].fill(1)
+    assert (arena.arrays["x"] == 1).all()
     assert not arena.overrun()
     for name in ("x", "y"):
-        poke(arena.arrays[name].ctypes.data + arena.arrays[name].nbytes + 500)
+        poke(arena.views[name].ctypes.data + arena.views[name].nbytes + 500)
         assert arena.overrun()
         assert not arena.overrun()
 
