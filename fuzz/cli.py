@@ -42,7 +42,9 @@ def run(
         list[str], typer.Option("--input", metavar="x=RECIPE", help="Input distribution; repeatable.")
     ] = [],  # noqa: B006
     attributes: Annotated[list[str], typer.Option("--attr", metavar="eps=1e-5", help="Attribute; repeatable.")] = [],  # noqa: B006
-    dtypes: Annotated[list[str], typer.Option("--dtype", help="float32 (default) or float64; repeatable.")] = [],  # noqa: B006
+    dtypes: Annotated[
+        list[str], typer.Option("--dtype", help="float32 (default), float64, float16, bfloat16; repeatable.")
+    ] = [],  # noqa: B006
     targets: Annotated[str | None, typer.Option(help="Targets, e.g. torch,tvm:llvm[mcpu=host]. Default: all.")] = None,
     pairs: Annotated[list[str], typer.Option("--pair", metavar="A/B", help="Also compare target A with B.")] = [],  # noqa: B006
     plan: Annotated[str | None, typer.Option(help="fixed: your problems; survey: drawn independently.")] = None,

@@ -13,6 +13,7 @@ from msgspec import structs
 
 from fuzz.breadcrumb import Place
 from fuzz.execution import CAMPAIGN, LADDER
+from fuzz.ladder import PAIRS
 from fuzz.targets import Target
 from fuzz.trial import Cell
 from fuzz.workbench import Bench, copy_inputs
@@ -57,8 +58,7 @@ def examine(cell: Cell, seed: int, index: int, target_number: int, purpose: str)
     draw(cell.problem, bench.contract, seed, index, home.arena.arrays)
     target = cell.targets[target_number]
     if purpose == LADDER:
-        other = "float64" if target.dtype == "float32" else "float32"
-        target = structs.replace(target, dtype=other)
+        target = structs.replace(target, dtype=PAIRS[target.dtype].other(target.dtype))
     return _call(bench, target, purpose, home.arena.arrays)
 
 

@@ -22,33 +22,36 @@ from fuzz.thresholds import (
 
 
 class Downcast(Struct, frozen=True):
-    """Three signs that a float64 result was computed in float32."""
+    """Three signs that a result of the ladder's higher format was computed in the lower one."""
 
     representable: float
-    """Share of outputs that are float32 numbers."""
+    """Share of outputs that are numbers of the lower format."""
     unchanged: float
     """Share of outputs that stay bitwise equal when only the extra low bits of the inputs change."""
     rms_here: float
-    """rms error in units of u32 E on this draw."""
+    """rms error in bounds of the lower format on this draw."""
     rms_normal: float
     """The same on a draw from N(0,1)."""
     repeats: float = 0.0
     """Correlation of the errors with those on inputs whose extra low bits differ: an error of the formula repeats."""
 
-    def sign(self) -> str | None:
-        """The sign that shows it, or None."""
+    def sign(self, narrow: str, wide: str, persists: bool) -> str | None:
+        """The sign that shows it, or None. `narrow` and `wide` are the names of the two formats.
+
+        `persists`: the error is known to come from the formula, so its size is no sign.
+        """
         low, high = DOWNCAST_RMS
         if self.representable >= REPRESENTABLE_SHARE:
-            return f"{self.representable:.0%} of its float64 outputs are float32 numbers"
+            return f"{self.representable:.0%} of its {wide} outputs are {narrow} numbers"
         if self.unchanged >= REPRESENTABLE_SHARE:
-            return f"{self.unchanged:.0%} of its float64 outputs ignore input bits that float32 cannot hold"
-        if low <= self.rms_here <= high and low <= self.rms_normal <= high and self.repeats < REPEATS:
-            return f"its float64 error is that of float32 arithmetic ({self.rms_here:.2g} of float32's bound)"
+            return f"{self.unchanged:.0%} of its {wide} outputs ignore input bits that {narrow} cannot hold"
+        if low <= self.rms_here <= high and low <= self.rms_normal <= high and not persists:
+            return f"its {wide} error is that of {narrow} arithmetic ({self.rms_here:.2g} of {narrow}'s bound)"
         return None
 
 
 class Ladder(Struct, frozen=True):
-    """What the other precision says. `low` is the float32 rung, `high` the float64 rung."""
+    """What the other precision says. `low` and `high` are the names of the two formats."""
 
     rung_dtype: str
     """The rung that was run beside the target's own dtype."""
@@ -57,6 +60,8 @@ class Ladder(Struct, frozen=True):
     high_rho: float
     slope: float | None
     """s, median over the flagged elements; None where no element has an error."""
+    low: str = "float32"
+    high: str = "float64"
     downcast: Downcast | None = None
     saturated: bool = False
     """All digits are lost on both rungs; `slope` is then that of N(0,1) inputs, None where those are healthy."""
@@ -64,6 +69,25 @@ class Ladder(Struct, frozen=True):
     """Largest rho at the float64 rung under the bound of sequential addition, where high_rho exceeds FLAG."""
     high_flushed: float | None = None
     """The same with subnormals read as zero, where only the float64 rung exceeds FLAG."""
+    above: Ladder | None = None
+    """From float32 to float64, where an error does not shrink from a 16-bit format to float32: kernels that compute in
+    float32 inside err alike on both of these rungs."""
+    no_above: str = ""
+    """Why there is none although it was wanted."""
+
+    def sign_of_downcast(self) -> str | None:
+        """What shows that the higher format's result was computed in the lower one."""
+        if self.downcast is None:
+            return None
+        if self.high == "float64":
+            persists = self.downcast.repeats >= REPEATS
+        else:  # the extra bits of a float32 input are large enough to change even the error of a wrong formula
+            persists = self.above is None or self.above.stands_still()
+        return self.downcast.sign(self.low, self.high, persists)
+
+    def stands_still(self) -> bool:
+        """Whether the higher rung is flagged and the error does not shrink from the lower one to it."""
+        return self.high_rho > FLAG and self.slope is not None and self.slope > WRONG_SLOPE
 
 
 class Probe(Struct, frozen=True):
@@ -135,17 +159,12 @@ def judge(e: Evidence) -> Judgement:
     if not suspicious(m) and high <= FLAG:
         if e.misrounded is not None:
             return _not_correctly_rounded(m, e.misrounded)
-        accepted = _accepted(m, e.u)
-        if not m.overflow_explained:
-            return accepted
-        return Judgement(
-            accepted.verdict, f"{accepted.detail}; {m.overflow_explained} elements overflow in the formula"
-        )
+        return _accepted(m, e.u)
     if m.rho.largest > FLAG and e.flush_rho is not None and e.flush_rho <= FLAG:
         return Judgement(
             "subnormals_flushed", f"rho {m.rho.largest:.3g}, with subnormals read as zero {e.flush_rho:.2g}"
         )
-    if e.void:
+    if e.void and not (e.ladder and e.ladder.above and e.ladder.above.stands_still()):
         return Judgement(
             "indeterminate", "a divisor, root or logarithm inside has no digits left: first-order bounds are void"
         )
@@ -178,6 +197,13 @@ def _excused(e: Evidence, ladder: Ladder) -> bool:
 
 
 def _accepted(m: Measurement, u: float) -> Judgement:
+    accepted = _within_rounding(m, u)
+    if not m.overflow_explained:
+        return accepted
+    return Judgement(accepted.verdict, f"{accepted.detail}; {m.overflow_explained} elements overflow in the formula")
+
+
+def _within_rounding(m: Measurement, u: float) -> Judgement:
     if m.equal:
         return Judgement("exact", "every element is the correctly rounded truth")
     if m.rho.largest > ACCEPT:
@@ -193,23 +219,37 @@ def _accepted(m: Measurement, u: float) -> Judgement:
 
 def _by_ladder(e: Evidence, ladder: Ladder) -> Judgement:
     m = e.measured
-    if ladder.high_rho > FLAG:
-        if ladder.low_rho <= FLAG and ladder.downcast is not None and (sign := ladder.downcast.sign()):
-            return Judgement("silent_downcast", f"float64 rho {ladder.high_rho:.3g}: {sign}")
-        if ladder.slope is not None and ladder.slope > WRONG_SLOPE:
+    if ladder.low_rho <= FLAG < ladder.high_rho and (sign := ladder.sign_of_downcast()):
+        return Judgement("silent_downcast", f"{ladder.high} rho {ladder.high_rho:.3g}: {sign}")
+    if ladder.stands_still():
+        if ladder.no_above:
             return Judgement(
-                "wrong",
-                f"the error does not shrink with precision: rho {ladder.low_rho:.3g} in float32, "
-                f"{ladder.high_rho:.3g} in float64, s = {ladder.slope:.2f}",
+                "indeterminate",
+                f"{_standstill(ladder)}: a wrong result, or float32 arithmetic inside both that loses digits; "
+                f"no float64 to tell which: {ladder.no_above}",
             )
-    figures = f"rho {m.rho.largest:.3g} (float32 {ladder.low_rho:.3g}, float64 {ladder.high_rho:.3g})"
+        if ladder.above is None or ladder.above.stands_still():
+            return Judgement("wrong", f"the error does not shrink with precision: {_standstill(ladder)}")
+    if ladder.high != "float64" and not suspicious(m):
+        # what float32 loses beyond the last bit of a 16-bit result is a matter of the float32 kernel's own rows
+        return _accepted(m, e.u)
+    figures = f"rho {m.rho.largest:.3g} ({ladder.low} {ladder.low_rho:.3g}, {ladder.high} {ladder.high_rho:.3g})"
     if e.reduces and e.probe is not None:
         return _reduction(e, e.probe, figures)
     if ladder.saturated:
         return Judgement("unstable", f"{figures}: no correct digit in either precision here, N(0,1) inputs fare better")
     if m.rho.largest <= FLAG:
-        return Judgement("unstable", f"only float64 shows it: {figures}")
+        return Judgement("unstable", f"only {ladder.high} shows it: {figures}")
+    if ladder.above is not None:
+        return Judgement("unstable", f"{figures}: float32 arithmetic inside loses digits, float64 does not")
     return Judgement("unstable", f"{figures}: loses more than rounding explains in either precision")
+
+
+def _standstill(ladder: Ladder) -> str:
+    rungs = f"rho {ladder.low_rho:.3g} in {ladder.low}, {ladder.high_rho:.3g} in {ladder.high}"
+    if ladder.above is not None:
+        rungs += f", {ladder.above.high_rho:.3g} in {ladder.above.high}"
+    return f"{rungs}, s = {ladder.slope:.2f}"
 
 
 def _reduction(e: Evidence, probe: Probe, figures: str) -> Judgement:

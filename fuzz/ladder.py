@@ -1,6 +1,8 @@
-"""The precision ladder: the same target once more in the other precision, and the signs of a silent downcast."""
+"""The precision ladder: the same target once more in another precision, and the signs of a silent downcast."""
 
 from __future__ import annotations
+
+from functools import cached_property
 
 import numpy as np
 from msgspec import Struct, structs
@@ -11,20 +13,45 @@ from fuzz.execution import LADDER, Failure, Run
 from fuzz.judge import Downcast, Ladder
 from fuzz.measure import Measurement, Yardstick
 from fuzz.targets import Target
-from fuzz.thresholds import FLAG, LADDER_BITS, LOST
+from fuzz.thresholds import FLAG, LOST
 from fuzz.workbench import Bench, Rung, copy_inputs
 from strategies.expressions import parse_recipe
-from strategies.precision import precision
+from strategies.precision import DType, precision
 from strategies.problem import Problem
 from strategies.recipes import Recipe
 from strategies.sampling import draw, extra_low_bits
 
-LOW, HIGH = "float32", "float64"
 _SMALLEST_RHO = 1e-9
 """Stands for an error of exactly zero in a logarithm; float32 inputs are often summed exactly in float64."""
 
 
-class Climb(Struct, frozen=True):
+class Pair(Struct, frozen=True):
+    """Two neighbouring rungs."""
+
+    low: DType
+    high: DType
+
+    @property
+    def bits(self) -> int:
+        """Bits of precision between them."""
+        return precision(self.high).digits - precision(self.low).digits
+
+    def other(self, dtype: DType) -> DType:
+        return self.low if dtype == self.high else self.high
+
+
+_UPPER = Pair("float32", "float64")
+
+PAIRS: dict[DType, Pair] = {
+    "bfloat16": Pair("bfloat16", "float32"),
+    "float16": Pair("float16", "float32"),
+    "float32": _UPPER,
+    "float64": _UPPER,
+}
+"""The rungs climbed for a target, by its dtype. All numbers of `low` are numbers of `high`."""
+
+
+class Climb(Struct, frozen=True, dict=True):
     """What is climbed: one output of one target on one draw, measured at home."""
 
     bench: Bench
@@ -36,18 +63,29 @@ class Climb(Struct, frozen=True):
     seed: int
     index: int
 
+    @cached_property
+    def pair(self) -> Pair:
+        return PAIRS[self.target.dtype]
+
+    def at(self, dtype: DType) -> Target:
+        """The target in another dtype."""
+        return structs.replace(self.target, dtype=dtype)
+
 
 def climb(c: Climb, run: Run) -> Ladder | Failure:
     """Run the other rung and compare. A Failure says why there is none."""
     at_home = c.bench.rung(c.target.dtype)
-    if c.target.dtype == LOW:
-        return _climb_up(c, run, at_home)
-    return _climb_down(c, run, at_home)
+    if c.target.dtype == c.pair.high:
+        return _climb_down(c, run, at_home)
+    ladder = _climb_up(c, run, at_home)
+    if isinstance(ladder, Ladder) and c.pair.high != _UPPER.high and ladder.stands_still():
+        return _climb_further(c, run, ladder)
+    return ladder
 
 
 def _climb_up(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
-    wide = structs.replace(c.target, dtype=HIGH)
-    high = c.bench.rung(HIGH, LADDER)
+    wide = c.at(c.pair.high)
+    high = c.bench.rung(c.pair.high, LADDER)
     _fill(home, high, c, salt=0)
     outcome = run(c.bench, wide, LADDER)
     if isinstance(outcome, Failure):
@@ -56,18 +94,34 @@ def _climb_up(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     slope, saturated = _slope(
         c.rho, high.yardsticks[c.output].rho, home.yardsticks[c.output], high.yardsticks[c.output]
     )
-    ladder = Ladder(HIGH, measured.rho.largest, c.measured.rho.largest, measured.rho.largest, slope)
+    rho = measured.rho.largest
+    ladder = Ladder(c.pair.high, rho, c.measured.rho.largest, rho, slope, c.pair.low, c.pair.high)
     ladder = structs.replace(ladder, high_sequential=measured.rho_sequential_max)
-    if measured.rho.largest > FLAG and c.measured.rho.largest <= FLAG:
+    if rho > FLAG and c.measured.rho.largest <= FLAG:
         first = outcome.values[c.output].copy()
         flushed = high.flush_rho(c.output, first)
         ladder = structs.replace(ladder, high_flushed=flushed, downcast=_downcast(c, run, wide, home, first))
     return _second_opinion(c, run, ladder) if saturated else ladder
 
 
+def _climb_further(c: Climb, run: Run, ladder: Ladder) -> Ladder:
+    """From float32 to float64 on the same draw: does the error that stands still below shrink there?"""
+    middle = c.bench.rung(_UPPER.low, LADDER)
+    _fill(c.bench.rung(c.target.dtype), middle, c, salt=0)
+    outcome = run(c.bench, c.at(_UPPER.low), LADDER)
+    if isinstance(outcome, Failure):
+        return structs.replace(ladder, no_above=outcome.error)
+    measured = measure(c.bench, middle, c.output, outcome.values[c.output])
+    rho = middle.yardsticks[c.output].rho.copy()
+    above = _climb_up(structs.replace(c, target=c.at(_UPPER.low), measured=measured, rho=rho), run, middle)
+    if isinstance(above, Failure):
+        return structs.replace(ladder, no_above=above.error)
+    return structs.replace(ladder, above=above)
+
+
 def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
-    narrow = structs.replace(c.target, dtype=LOW)
-    low = c.bench.rung(LOW, LADDER)
+    narrow = c.at(c.pair.low)
+    low = c.bench.rung(c.pair.low, LADDER)
     copy_inputs(home.arena.arrays, low.arena.arrays)
     low.refresh()
     outcome = run(c.bench, narrow, LADDER)
@@ -75,10 +129,11 @@ def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
         return outcome
     measured = measure(c.bench, low, c.output, outcome.values[c.output])
     slope, saturated = _slope(low.yardsticks[c.output].rho, c.rho, low.yardsticks[c.output], home.yardsticks[c.output])
-    ladder = Ladder(LOW, measured.rho.largest, measured.rho.largest, c.measured.rho.largest, slope)
+    rho = measured.rho.largest
+    ladder = Ladder(c.pair.low, rho, rho, c.measured.rho.largest, slope, c.pair.low, c.pair.high)
     ladder = structs.replace(ladder, high_sequential=c.measured.rho_sequential_max)
-    if c.measured.rho.largest > FLAG and measured.rho.largest <= FLAG:
-        high = c.bench.rung(HIGH, LADDER)
+    if c.measured.rho.largest > FLAG and rho <= FLAG:
+        high = c.bench.rung(c.pair.high, LADDER)
         _fill(low, high, c, salt=0)
         first = run(c.bench, c.target, LADDER)
         if not isinstance(first, Failure):
@@ -102,7 +157,8 @@ def _slope(rho_low: Array, rho_high: Array, low: Yardstick, high: Yardstick) -> 
     saturated = not telling.any()
     chosen = flagged if saturated else telling
     ratio = np.maximum(rho_high[chosen], _SMALLEST_RHO) / np.maximum(rho_low[chosen], _SMALLEST_RHO)
-    return float(np.median(np.log2(ratio.astype(np.float64)))) / LADDER_BITS, saturated
+    bits = high.precision.digits - low.precision.digits
+    return float(np.median(np.log2(ratio.astype(np.float64)))) / bits, saturated
 
 
 def _lost(rho: Array, yardstick: Yardstick) -> Array:
@@ -114,15 +170,15 @@ def _lost(rho: Array, yardstick: Yardstick) -> Array:
 
 def _second_opinion(c: Climb, run: Run, ladder: Ladder) -> Ladder:
     """Climb once more on N(0,1): a wrong formula errs there too, one that loses all digits in a region does not."""
-    low, high = c.bench.rung(LOW, LADDER), c.bench.rung(HIGH, LADDER)
+    low, high = c.bench.rung(c.pair.low, LADDER), c.bench.rung(c.pair.high, LADDER)
     draw_normal(c.bench, low, c.seed, c.index)
     low.refresh()
-    narrow = run(c.bench, structs.replace(c.target, dtype=LOW), LADDER)
+    narrow = run(c.bench, c.at(c.pair.low), LADDER)
     if isinstance(narrow, Failure):
         return ladder
     measure(c.bench, low, c.output, narrow.values[c.output])
     _fill(low, high, c, salt=3)
-    wide = run(c.bench, structs.replace(c.target, dtype=HIGH), LADDER)
+    wide = run(c.bench, c.at(c.pair.high), LADDER)
     if isinstance(wide, Failure):
         return ladder
     measure(c.bench, high, c.output, wide.values[c.output])
@@ -144,22 +200,22 @@ def benign_rho(c: Climb, run: Run) -> float | None:
 
 
 def _fill(source: Rung, high: Rung, c: Climb, salt: int) -> None:
-    """float64 inputs that round to the float32 ones but use their low bits; truth on those very values."""
-    draw_id = c.bench.problem.draw_id
+    """Inputs of the higher format that round to the lower ones but use its extra bits; truth on those very values."""
+    draw_id, digits = c.bench.problem.draw_id, precision(source.dtype).digits
     with np.errstate(all="ignore"):
         for name, values in source.arena.arrays.items():
             wide = values.astype(np.float64)
-            high.arena.arrays[name][...] = extra_low_bits(wide, draw_id, c.seed, c.index, f"{salt} {name}")
+            high.arena.arrays[name][...] = extra_low_bits(wide, draw_id, c.seed, c.index, f"{salt} {name}", digits)
     high.refresh()
 
 
 def _downcast(c: Climb, run: Run, wide: Target, low: Rung, first: Array) -> Downcast | None:
-    """The signs. `first` is the float64 output whose errors the high rung's yardstick still holds."""
-    high = c.bench.rung(HIGH, LADDER)
-    rms_here = _rms_in_float32_bounds(high, c.output)
+    """The signs. `first` is the wider output whose errors the high rung's yardstick still holds."""
+    high = c.bench.rung(c.pair.high, LADDER)
+    rms_here = _rms_in_low_bounds(c.pair, high, c.output)
     errors = _errors(high.yardsticks[c.output], first)
     with np.errstate(all="ignore"):
-        narrowed = first.astype(np.float32).astype(np.float64)
+        narrowed = precision(c.pair.low).round(first).astype(first.dtype)
     telling = np.isfinite(first) & (first != 0)
     representable = float(np.mean(narrowed[telling] == first[telling])) if telling.any() else 0.0
     _fill(low, high, c, salt=1)
@@ -186,15 +242,15 @@ def _correlation(a: Array, b: Array) -> float:
 
 
 def _rms_on_normal(c: Climb, run: Run, wide: Target) -> float:
-    """rms error in float32 bounds on a draw from N(0,1) (its absolute value where the domain asks for it)."""
-    low, high = c.bench.rung(LOW, LADDER), c.bench.rung(HIGH, LADDER)
+    """rms error in bounds of the lower format on a draw from N(0,1) (|N(0,1)| where the domain asks for it)."""
+    low, high = c.bench.rung(c.pair.low, LADDER), c.bench.rung(c.pair.high, LADDER)
     draw_normal(c.bench, low, c.seed, c.index)
     _fill(low, high, c, salt=2)
     outcome = run(c.bench, wide, LADDER)
     if isinstance(outcome, Failure):
         return 0.0
     measure(c.bench, high, c.output, outcome.values[c.output])
-    return _rms_in_float32_bounds(high, c.output)
+    return _rms_in_low_bounds(c.pair, high, c.output)
 
 
 def draw_normal(bench: Bench, rung: Rung, seed: int, index: int) -> None:
@@ -208,7 +264,7 @@ def _normal_recipe(name: str, positive: bool) -> Recipe:
     return parse_recipe("abs(normal(0,1))" if positive else "normal(0,1)", (name,))
 
 
-def _rms_in_float32_bounds(high: Rung, output: int) -> float:
-    ratio = precision(HIGH).unit_roundoff / precision(LOW).unit_roundoff
+def _rms_in_low_bounds(pair: Pair, high: Rung, output: int) -> float:
+    ratio = 2.0**-pair.bits
     rho = high.yardsticks[output].rho
     return float(np.sqrt(np.mean(np.square(rho, dtype=np.float64)))) * ratio if rho.size else 0.0

@@ -65,8 +65,10 @@ def _targets(out: Console) -> None:
         for device in backend.devices():
             for operator, offered in backend.implementations.items():
                 for i in offered:
-                    rows.append((f"{backend.name}:{device}", operator, i.name, i.provenance, i.source))
-    _table(out, ("target", "operator", "formulation (impl=)", "provenance", "library call or formula"), rows)
+                    rows.append(
+                        (f"{backend.name}:{device}", operator, i.name, i.provenance, " ".join(i.dtypes), i.source)
+                    )
+    _table(out, ("target", "operator", "formulation (impl=)", "provenance", "dtypes", "library call or formula"), rows)
 
 
 def _recipes(out: Console) -> None:

@@ -6,6 +6,7 @@ figure. Elements where a side is not finite are taken out first and counted.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,9 @@ from results.columns import RUNGS
 from strategies.precision import DType, precision
 
 Array = NDArray[Any]
+
+_INSIDE = precision("float32")
+"""What kernels for narrower formats compute in, if they do not round every intermediate to the format itself."""
 _ASCENDING = tuple((k, 10.0**-k) for k in reversed(RUNGS))
 _SPARSE = 16
 """Picking elements out of an array pays where at most one in so many is kept; more often taken, it costs ten passes."""
@@ -63,6 +67,8 @@ class Measurement(Struct, frozen=True, kw_only=True):
     rho_tree_max: float | None = None
     rho_sequential_max: float | None = None
     rho_mean: float = 0.0
+    rho_internal: float | None = None
+    """Largest error in units of the two-level bound; None for formats that are not narrower than float32."""
     flagged: int = 0
     unbounded: int = 0
     """Elements with an error but no finite bound."""
@@ -94,6 +100,7 @@ class Yardstick:
         self._overflow: Callable[[], Array] = lambda: np.zeros(size, bool)
         self._plain: Callable[[], Array] | None = None
         self._bounded = True
+        self._two_levels = self.precision.digits < _INSIDE.digits
 
     def refresh(
         self, truth: OutputTruth, overflow: Callable[[], Array], plain: Callable[[], Array] | None = None
@@ -207,6 +214,7 @@ class Yardstick:
         models = self._models(worst, largest)
         np.abs(e, out=e)
         abs_max = float(e.max())
+        internal = self._internal(counts, out) if self._two_levels else None
         rel, rel_index = self._largest_relative(out)
         ulp, ulp_index = self._largest_ulp(rel, out)
         above = _ladder(self._scratch, rel, self._mask)
@@ -222,11 +230,29 @@ class Yardstick:
             ulp_index=ulp_index,
             rho=self._spot(largest, worst),
             rho_mean=rho_mean,
+            rho_internal=internal,
             flagged=flagged,
             unbounded=unbounded,
             **models,
             **counts,
         )
+
+    def _internal(self, counts: dict[str, Any], out: Array | None) -> float:
+        """Largest error in units of u32 E + max(u |v|, s/2), s the smallest subnormal: float32 inside, rounded once.
+
+        Infinite where the formula overflowed in this format: in float32 it would not have.
+        """
+        if counts.get("overflow_explained") and self.precision.maximum_exponent < _INSIDE.maximum_exponent:
+            return math.inf
+        allowed = self._wide_output
+        np.abs(self.value, out=allowed)
+        np.multiply(allowed, self.u, out=allowed)
+        np.maximum(allowed, self.precision.smallest_subnormal / 2.0, out=allowed)
+        np.add(allowed, _INSIDE.unit_roundoff * self.bound, out=allowed)
+        np.divide(self._error, allowed, out=allowed)
+        if out is not None:
+            allowed[out] = 0.0
+        return float(allowed.max())
 
     def _largest_ulp(self, relative: float, out: Array | None) -> tuple[float, int]:
         """Largest error in ulp(v) = 2^(max(exponent(v), emin) - p + 1), and where.
@@ -262,7 +288,7 @@ class Yardstick:
     def _rounded(self, out: Array | None) -> bool:
         """Whether the output is the truth rounded, to even in a tie; infinities and NaN included."""
         with np.errstate(all="ignore"):
-            same = self._output == self.value.astype(self._output.dtype)
+            same = self._output == self.precision.round(self.value)
         if out is not None:
             same |= np.isnan(self._output) & np.isnan(self.value)
         return bool(same.all())

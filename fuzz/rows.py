@@ -13,6 +13,7 @@ from fuzz.judge import Judgement, Ladder
 from fuzz.measure import Measurement
 from fuzz.oracle.constants import DEFAULT_PROFILE
 from fuzz.targets import Target
+from fuzz.thresholds import FLAG
 from results.columns import RUNGS, Row, rung_column
 from strategies.canonical import canonical
 from strategies.problem import Problem
@@ -109,6 +110,8 @@ def truth_figures(m: Measurement, ladder: Ladder | None, known_by: str) -> Row:
         "rho_sequential": m.rho_sequential,
         "rho_tree_max": m.rho_tree_max,
         "rho_mean": m.rho_mean,
+        "rho_internal": m.rho_internal,
+        "internal": _internal(m),
         "flagged": m.flagged,
         "profile": DEFAULT_PROFILE,
         "known_by": known_by,
@@ -116,6 +119,15 @@ def truth_figures(m: Measurement, ladder: Ladder | None, known_by: str) -> Row:
     if ladder is not None:
         row |= {"rung_dtype": ladder.rung_dtype, "rung_rho": ladder.rung_rho, "rung_slope": ladder.slope}
     return row
+
+
+def _internal(m: Measurement) -> str | None:
+    """Which precision inside explains a 16-bit result: see the column `internal`."""
+    if m.rho_internal is None:
+        return None
+    if m.rho_internal <= FLAG:
+        return "float32"
+    return "storage" if m.rho.largest <= FLAG else "beyond"
 
 
 def verdict(j: Judgement) -> Row:

@@ -198,6 +198,13 @@ def _targets(spec: CampaignSpec, dtype: str) -> tuple[tuple[Target, ...], list[s
         raise UserError(f"target {repeated[0].spelling(dtype)} is named twice: remove one")
     if not targets:
         raise UserError("no backend is installed: run `ulpfuzz doctor`")
+    home = PRECISIONS[_home(targets)]
+    for target in targets:
+        if not PRECISIONS[target.dtype].holds(home):
+            raise UserError(
+                f"{target.dtype} does not hold every {home.name} number, so their targets cannot share inputs: "
+                f"give each --dtype its own targets"
+            )
     return tuple(targets), skipped
 
 

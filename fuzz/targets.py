@@ -40,14 +40,15 @@ class Target(Struct, frozen=True, order=True):
         offered = backend(self.backend).implementations.get(operator, ())
         if not offered:
             raise Unsupported(f"{self.backend} has no {operator}")
-        wanted = dict(self.options).get("impl")
-        for implementation in offered:
-            if wanted is None or implementation.name == wanted:
-                if self.dtype not in implementation.dtypes:
-                    raise Unsupported(f"{implementation.source} does not accept {self.dtype}")
+        wanted = dict(self.options).get("impl", offered[0].name)
+        named = [implementation for implementation in offered if implementation.name == wanted]
+        if not named:
+            names = ", ".join(dict.fromkeys(implementation.name for implementation in offered))
+            raise Unsupported(f"{self.backend} has no formulation {wanted!r} of {operator}: it has {names}")
+        for implementation in named:
+            if self.dtype in implementation.dtypes:
                 return implementation
-        names = ", ".join(implementation.name for implementation in offered)
-        raise Unsupported(f"{self.backend} has no formulation {wanted!r} of {operator}: it has {names}")
+        raise Unsupported(f"{named[0].source} does not accept {self.dtype}")
 
 
 def split_targets(text: str) -> list[str]:

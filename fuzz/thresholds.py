@@ -16,23 +16,20 @@ ORDER: Final = 4.0
 below 2.1, a sequential sum of 65,536 positive terms reaches 8."""
 
 WRONG_SLOPE: Final = 0.5
-"""s = log2(rho64/rho32)/29 above which the error does not shrink with precision. Rounding and instability measure
-|s| <= 0.31, a wrong constant or formula 1.00."""
-
-LADDER_BITS: Final = 29
-"""Bits of precision between the rungs float32 (24) and float64 (53)."""
+"""s = log2(rho64/rho32)/29 above which the error does not shrink with precision (other pairs likewise, by the bits
+between their formats). Rounding and instability measure |s| <= 0.31, a wrong constant or formula 1.00."""
 
 LOST: Final = 0.5
 """Relative error from which an element has no correct digit: its error cannot grow with precision any more, so its
 slope is 1 whether the formula is wrong or merely loses all digits in this region."""
 
 REPRESENTABLE_SHARE: Final = 0.99
-"""Share of float64 outputs that are float32 numbers, or that ignore the extra low bits of the inputs, from which on
-the work was done in float32. Genuine float64 results measure 0.00."""
+"""Share of the higher rung's outputs that are numbers of the lower format, or that ignore the extra low bits of the
+inputs, from which on the work was done in the lower format. Genuine float64 results measure 0.00."""
 
 DOWNCAST_RMS: Final = (1e-3, 2.0)
-"""Range of the rms error in units of u32 E that float32 arithmetic inside a float64 result shows: 0.05-0.6 where all of
-it is float32, 0.003-0.06 where one intermediate is."""
+"""Range of the rms error in bounds of the lower format that its arithmetic inside a result of the higher one shows:
+0.05-0.6 where all of it is float32, 0.003-0.06 where one intermediate is."""
 
 REPEATS: Final = 1.0 - 1e-6
 """Correlation of the float64 errors on two draws that differ in bits 25 and beyond only, from which on they are no

@@ -26,7 +26,7 @@ from fuzz.workbench import Bench, Workbench, copy_inputs
 from results.columns import Row
 from strategies.contract import Criterion
 from strategies.problem import Problem
-from strategies.sampling import draw, stream
+from strategies.sampling import draw, raw, stream
 
 SAMPLED_FIRST, SAMPLED_EVERY = 16, 64
 """Elements are kept of the first 16 trials of a problem, of every 64th, and of each with an outlier or a flag."""
@@ -171,7 +171,7 @@ class _Trial:
         if died is not None:
             judgement = Judgement(died.verdict, f"in the other precision: {died.error}")
         self._keep_elements(number, target, output, values, measured)
-        digest = xxhash.xxh3_128_hexdigest(np.ascontiguousarray(values).data) if values.size else "empty"
+        digest = xxhash.xxh3_128_hexdigest(raw(np.ascontiguousarray(values))) if values.size else "empty"
         return {
             **rows.figures(measured),
             **rows.truth_figures(measured, ladder, rung.bound.known_by),

@@ -13,6 +13,9 @@ Row: TypeAlias = dict[str, Cell]
 
 SCHEMA_VERSION = 1
 
+INTERNAL = ("float32", "storage", "beyond")
+"""Values of the column `internal`, the most accurate first."""
+
 RUNGS: tuple[int, ...] = tuple(range(1, 13))
 """k of the relative-error ladder 1e-k."""
 
@@ -108,6 +111,18 @@ COLUMNS: tuple[Column, ...] = (
         "largest rho under the pairwise model; null where it cannot exceed the order threshold",
     ),
     Column("rho_mean", "float64", "1", "mean signed rho (bias in units of the bound)"),
+    Column(
+        "rho_internal",
+        "float64",
+        "1",
+        "largest |error|/(u32 E + u |truth|), float32 inside and rounded once; null for float32 and float64",
+    ),
+    Column(
+        "internal",
+        "string",
+        "",
+        "float32 (rho_internal <= 2), storage (beyond that, rho <= 2) or beyond: precision inside a 16-bit result",
+    ),
     Column("flagged", "int64", "elements", "elements with rho > 2"),
     # nonfinite values
     Column("nan_count", "int64", "elements", "NaN in the output"),

@@ -30,13 +30,24 @@ def print_targets(results: Results, console: Console) -> None:
     table(console, ("target", *_OFTEN, "flagged"), rows)
     _explain_intervals(tallies, refused, console)
     heading(console, "Each target against the truth: how badly (largest errors)")
-    columns = ("target", "relative", "amplification", "ulp", "rho", "worst verdict")
-    table(console, columns, [_badly(tally) for tally in tallies])
+    columns = ["target", "relative", "amplification", "ulp", "rho", "worst verdict"]
+    badly = [_badly(tally) for tally in tallies]
+    low_precision = any(tally.internal for tally in tallies)
+    if low_precision:
+        columns.insert(-1, "inside")
+        badly = [(*cells[:-1], tally.internal or "-", cells[-1]) for cells, tally in zip(badly, tallies, strict=True)]
+    table(console, columns, badly)
     say(
         console,
         "amplification: at the largest relative error, how much of it one rounding unit explains, in units of u.",
     )
     say(console, "rho: error divided by what rounding and conditioning excuse; above 2 an element is flagged.")
+    if low_precision:
+        say(
+            console,
+            "inside: what explains every 16-bit result: float32 arithmetic rounded once, arithmetic in that format "
+            "(storage), or neither (beyond).",
+        )
 
 
 def print_pairs(results: Results, console: Console) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from results.columns import INTERNAL
 from results.verdicts import VERDICTS
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Tally(Struct, frozen=True):
     worst_ulp: float | None
     worst_rho: float | None
     worst_verdict: str | None
+    internal: str | None = None
+    """Precision inside that explains the results of all trials; None where no target has a 16-bit dtype."""
 
 
 def against_truth(results: Results) -> list[Tally]:
@@ -74,11 +77,13 @@ def _tallies(results: Results, where: str) -> list[Tally]:
                count(*) FILTER (a1 > 0) AS above_1e01, count(*) FILTER (a2 > 0) AS above_1e02,
                count(*) FILTER (flagged > 0) AS flagged,
                max(relative) AS worst_relative, arg_max(amplification, relative) AS amplification,
-               max(ulp) AS worst_ulp, max(rho) AS worst_rho, max(severity) AS severity
+               max(ulp) AS worst_ulp, max(rho) AS worst_rho, max(severity) AS severity,
+               max(inside) AS inside
         FROM (SELECT target, against, {TRIAL_KEY}, max(above_1e01) AS a1, max(above_1e02) AS a2,
                      sum(flagged) AS flagged, max(rel_max) AS relative,
                      arg_max(rel_amplification, rel_max) AS amplification,
-                     max(ulp_max) AS ulp, max(rho_max) AS rho, max(severity) AS severity
+                     max(ulp_max) AS ulp, max(rho_max) AS rho, max(severity) AS severity,
+                     max(list_position({list(INTERNAL)}, internal)) AS inside
               FROM measurements LEFT JOIN verdicts ON verdict = name WHERE {where} GROUP BY ALL)
         GROUP BY target, against ORDER BY target, against
     """)
@@ -86,5 +91,9 @@ def _tallies(results: Results, where: str) -> list[Tally]:
 
 
 def _tally(row: dict[str, Any]) -> Tally:
-    severity = row.pop("severity")
-    return Tally(**row, worst_verdict=None if severity is None else _NAMES[severity])
+    severity, inside = row.pop("severity"), row.pop("inside")
+    return Tally(
+        **row,
+        worst_verdict=None if severity is None else _NAMES[severity],
+        internal=None if inside is None else INTERNAL[inside - 1],
+    )

@@ -13,11 +13,17 @@ from strategies.recipe import Array, ParameterError, Recipe, Support, at_home, r
 
 LARGEST_EXACT_INTEGER = 2**53
 """Beyond it not every integer is a float64."""
+GENERATED = ("float32", "float64")
+"""Formats that NumPy's Generator fills. For a narrower home dtype the formula is evaluated in float32 with parameters
+of the home dtype, and each element rounded once."""
 
 
 @register("normal", example="normal(0,1)")
 class Normal(Recipe, frozen=True):
-    """fl(fl(sigma*z) + mu), z the Generator's standard normal of the home dtype; sigma = 0 gives mu."""
+    """fl(fl(sigma*z) + mu), z the Generator's standard normal of the home dtype; sigma = 0 gives mu.
+
+    For 16-bit formats z and fl are those of float32, and the result is rounded.
+    """
 
     mu: float
     sigma: float
@@ -35,7 +41,10 @@ class Normal(Recipe, frozen=True):
 
 @register("offset", example="offset(1e4)")
 class Offset(Recipe, frozen=True):
-    """fl(fl(s*z) + m), z the Generator's standard normal: a mean m far from zero, where subtracting it cancels."""
+    """fl(fl(s*z) + m), z the Generator's standard normal: a mean m far from zero, where subtracting it cancels.
+
+    For 16-bit formats z and fl are those of float32, and the result is rounded.
+    """
 
     m: float
     s: float = 1.0
@@ -55,6 +64,7 @@ class Offset(Recipe, frozen=True):
 class Uniform(Recipe, frozen=True):
     """fl(a + fl(fl(b-a)*r)), r uniform on the multiples of 2**-24 (float32) or 2**-53 (float64) in [0, 1).
 
+    For 16-bit formats r and fl are those of float32, and the result is rounded: b itself can occur.
     All values lie in [a, b]. Near zero the grid is absolute, not relative: for small magnitudes use loguniform.
     """
 
@@ -72,12 +82,14 @@ class Uniform(Recipe, frozen=True):
         return at_home(self.a, home), at_home(self.b, home)
 
     def fill(self, stream: np.random.Generator, out: Array) -> None:
-        low, high = out.dtype.type(self.a), out.dtype.type(self.b)
-        stream.random(dtype=out.dtype, out=out)
+        values = _generated(out)
+        low, high = (values.dtype.type(at_home(x, out.dtype.name)) for x in (self.a, self.b))
+        stream.random(dtype=values.dtype, out=values)
         # r <= 1 - u, so fl(w*r) is at most the predecessor of w = fl(b-a), which is no more than b-a (for subnormal w,
         # which is exact, at most w itself): rounding never carries the sum past b
-        out *= high - low
-        out += low
+        values *= high - low
+        values += low
+        _settle(values, out)
 
 
 @register("loguniform", example="loguniform(1e-3,1e3)")
@@ -103,7 +115,8 @@ class LogUniform(Recipe, frozen=True):
 
     def fill(self, stream: np.random.Generator, out: Array) -> None:
         bits = _unsigned(out)
-        low, high = (int(np.array(x, out.dtype).view(bits.dtype)) for x in (self.a, self.b))
+        ends = precision(out.dtype.name).round([self.a, self.b]).view(bits.dtype)
+        low, high = int(ends[0]), int(ends[1])
         bits[...] = stream.integers(low, high, size=out.shape, dtype=bits.dtype.type, endpoint=True)
 
 
@@ -118,7 +131,7 @@ class Constant(Recipe, frozen=True):
         return (c, c) if c == c else (-math.inf, math.inf)
 
     def fill(self, stream: np.random.Generator, out: Array) -> None:
-        out.fill(self.c)
+        out[...] = precision(out.dtype.name).round(self.c)
 
 
 @register("integers", example="integers(-8,8)")
@@ -173,9 +186,9 @@ class Ramp(Recipe, frozen=True):
         grid /= max(out.size - 1, 1)
         grid *= self.b - self.a
         grid += self.a
-        out.reshape(-1)[...] = grid
         if out.size > 1:  # a + (b-a) need not be b
-            out.reshape(-1)[-1] = self.b
+            grid[-1] = self.b
+        out.reshape(-1)[...] = precision(out.dtype.name).round(grid)
 
 
 @register("subnormal", example="subnormal()")
@@ -196,11 +209,24 @@ class Subnormal(Recipe, frozen=True):
 
 
 def _fill_normal(stream: np.random.Generator, out: Array, mu: float, sigma: float) -> None:
-    stream.standard_normal(dtype=out.dtype, out=out)
+    values, home = _generated(out), out.dtype.name
+    stream.standard_normal(dtype=values.dtype, out=values)
     if sigma != 1:
-        out *= sigma
+        values *= at_home(sigma, home)
     if mu != 0 or sigma == 0:  # sigma = 0 leaves zeros of either sign: adding 0 makes them +0
-        out += mu
+        values += at_home(mu, home)
+    _settle(values, out)
+
+
+def _generated(out: Array) -> Array:
+    """What the Generator can fill in place of `out`: `out` itself, or a float32 array for narrower formats."""
+    return out if out.dtype.name in GENERATED else np.empty(out.shape, np.float32)
+
+
+def _settle(values: Array, out: Array) -> None:
+    """Round what was generated into `out`, unless it is there already."""
+    if values is not out:
+        out[...] = precision(out.dtype.name).round(values)
 
 
 def _normal_support(mu: float, sigma: float, home: DType) -> Support:
@@ -225,6 +251,7 @@ def _require_interval(recipe: Recipe, a: float, b: float, first: str, second: st
 
 
 def _check_width(recipe: Recipe, a: float, b: float, home: DType) -> None:
-    largest = precision(home).largest
+    drawn_in = home if home in GENERATED else "float32"
+    largest = precision(drawn_in).largest
     if b - a > largest:
-        raise ContractError(f"the width of {recipe} overflows {home}: use b - a <= {largest!r}")
+        raise ContractError(f"the width of {recipe} overflows {drawn_in}: use b - a <= {largest!r}")

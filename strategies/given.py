@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from strategies.contract import ContractError, Shape
-from strategies.precision import DType
+from strategies.precision import DType, precision
 from strategies.recipe import Array, ParameterError, Recipe, Support, register
 
 CONTENT_DIGITS = 32
@@ -52,8 +52,9 @@ class Given(Recipe, frozen=True):
     def fill(self, stream: np.random.Generator, out: Array) -> None:
         if out.shape != self.shape:
             raise ContractError(f"{self} has shape {self.shape}, input {self.fills[0]} needs {out.shape}")
+        array = STORE.resolve(self.content)
         with np.errstate(over="ignore", under="ignore"):  # rounding to the home dtype is what is asked for
-            out[...] = STORE.resolve(self.content)
+            out[...] = precision(out.dtype.name).round(array) if array.dtype.kind == "f" else array
 
     def expression(self) -> str:
         """`given(FILE:key)` as first loaded, or `given(@content)` for an array that came from no file."""
@@ -69,7 +70,12 @@ class GivenStore:
         self._directories: list[Path] = []
 
     def add(self, array: npt.NDArray[Any], input_name: str, name: str = "") -> Given:
-        """Keep `array` (copied, read-only) and return the recipe that draws it. GivenError when it is not numeric."""
+        """Keep `array` (copied, read-only) and return the recipe that draws it. GivenError when it is not numeric.
+
+        A bfloat16 array is kept as float32, which holds the same values: .npy files do not know the format.
+        """
+        if array.dtype == precision("bfloat16").numpy:
+            array = array.astype(np.float32)
         _require_numeric(array, name or "the array")
         kept = np.array(array, order="C", copy=True)
         kept.flags.writeable = False

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+import ml_dtypes  # noqa: F401  # registers bfloat16 with NumPy, which has no such format itself
 import numpy as np
 from msgspec import Struct
+from numpy.typing import ArrayLike, NDArray
 
 DType: TypeAlias = str
 """Canonical name of a floating-point format: a key of `PRECISIONS`."""
@@ -43,10 +45,28 @@ class Precision(Struct, frozen=True):
     def numpy(self) -> np.dtype[np.floating]:
         return np.dtype(self.name)
 
+    def holds(self, other: Precision) -> bool:
+        """Whether every number of `other` is one of this format, so that a cast to it is exact."""
+        return (
+            self.digits >= other.digits
+            and self.maximum_exponent >= other.maximum_exponent
+            and self.smallest_subnormal <= other.smallest_subnormal
+        )
+
+    def round(self, values: ArrayLike) -> NDArray[Any]:
+        """`values` (float64 or narrower) rounded once, to nearest even."""
+        wide = np.asarray(values)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            if self.name == "bfloat16":
+                wide = _rounded_to_odd(wide)
+            return wide.astype(self.numpy)
+
 
 PRECISIONS: dict[DType, Precision] = {
     p.name: p
     for p in (
+        Precision("bfloat16", 8, -126, 127),
+        Precision("float16", 11, -14, 15),
         Precision("float32", 24, -126, 127),
         Precision("float64", 53, -1022, 1023),
     )
@@ -62,3 +82,16 @@ def precision(name: DType) -> Precision:
 def narrowest(names: tuple[DType, ...]) -> DType:
     """The narrowest format among `names` (at least one): the home of a problem whose targets use them."""
     return min(names, key=lambda name: PRECISIONS[name].digits)
+
+
+def _rounded_to_odd(values: NDArray[Any]) -> NDArray[np.float32]:
+    """float32 with the last bit 1 wherever it is inexact: rounding that to a format with 22 digits and less is exact.
+
+    ml_dtypes goes from float64 to bfloat16 through float32, and rounding twice to nearest errs near midpoints (Boldo
+    and Melquiond, IEEE Trans. Computers 57 (2008) 462).
+    """
+    single = values.astype(np.float32)
+    rest = values - single
+    even = (single.view(np.uint32) & 1) == 0
+    odd = np.nextafter(single, np.where(rest > 0, np.inf, -np.inf).astype(np.float32))
+    return np.where((rest != 0) & even, odd, single)

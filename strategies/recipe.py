@@ -214,8 +214,7 @@ def _coerced(recipe: Recipe, argument: Argument, value: Any) -> Any:
 
 def at_home(value: float, home: DType) -> float:
     """`value` rounded to the format `home`."""
-    with np.errstate(over="ignore"):
-        return float(precision(home).numpy.type(value))
+    return float(precision(home).round(value))
 
 
 def require_finite(recipe: Recipe, *names: str) -> None:

@@ -59,21 +59,27 @@ def draw(problem: Problem, contract: Contract, seed: int, index: int, into: Mapp
         recipe.draw(stream(problem.draw_id, seed, index, number), [into[name] for name in recipe.fills])
     digest = xxhash.xxh3_128(_header(problem.home, tuple(shapes.items())))
     for name in shapes:
-        digest.update(into[name].data)
+        digest.update(raw(into[name]))
     return digest.hexdigest()
 
 
-def extra_low_bits(
-    values: npt.NDArray[np.float64], draw_id: str, seed: int, index: int, salt: int | str
-) -> npt.NDArray[np.float64]:
-    """x * (1 + r * 2**-24) in float64, r uniform in [-1/2, 1/2), for values that are float32 numbers.
+def raw(array: npt.NDArray[Any]) -> memoryview:
+    """The bytes of a C-contiguous array. (An array of a format that is not NumPy's own has no buffer of its kind.)"""
+    return array.reshape(-1).view(np.uint8).data
 
-    Every result still rounds to its float32 number, yet fills the float64 significand: a kernel that narrows its inputs
-    inside cannot hide. Zeros (sign too), infinities and NaN stay. `salt` names the input, or numbers repetitions.
+
+def extra_low_bits(
+    values: npt.NDArray[np.float64], draw_id: str, seed: int, index: int, salt: int | str, digits: int = 24
+) -> npt.NDArray[np.float64]:
+    """x * (1 + r * 2**-digits) in float64, r uniform in [-1/2, 1/2), for values with so many significant bits.
+
+    Every result still rounds to its number (of float32, by default), yet fills the wider significand: a kernel that
+    narrows its inputs inside cannot hide. Zeros (sign too), infinities and NaN stay. `salt` names the input, or numbers
+    repetitions.
     """
     factor = stream(draw_id, seed, index, f"low bits {salt}").random(size=values.shape)
     factor -= 0.5
-    factor *= 2.0**-24
+    factor *= 2.0**-digits
     factor += 1.0
     factor *= values
     return factor

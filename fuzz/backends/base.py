@@ -15,9 +15,16 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from strategies.contract import Scalar
+from strategies.precision import precision
 
 Array: TypeAlias = NDArray[Any]
 Provenance: TypeAlias = Literal["library", "composed", "user"]
+
+
+BFLOAT16 = precision("bfloat16").numpy
+EVERY_FLOAT = ("bfloat16", "float16", "float32", "float64")
+ALL_BUT_BFLOAT16 = EVERY_FLOAT[1:]
+"""What implementations accept, where it is not float32 and float64 only. Entered after running them."""
 
 
 class Unsupported(Exception):
@@ -65,6 +72,7 @@ class Implementation(Struct, frozen=True):
     """The library call it stands for, or the formula it composes."""
     function: Callable[..., Any]
     dtypes: tuple[str, ...] = ("float32", "float64")
+    """Those it accepts. Two implementations of one name may share the dtypes between them."""
 
 
 class Request(Struct, frozen=True):

@@ -15,7 +15,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fuzz.backends.base import Array, Backend, Kernel, Lazy, OptionSpec, Request, SimpleKernel, Unsupported, as_tuple
+from fuzz.backends.base import (
+    EVERY_FLOAT,
+    Array,
+    Backend,
+    Kernel,
+    Lazy,
+    OptionSpec,
+    Request,
+    SimpleKernel,
+    Unsupported,
+    as_tuple,
+)
 
 jax: Any = Lazy("jax")
 jnp: Any = Lazy("jax.numpy")
@@ -29,7 +40,7 @@ caches are emptied after so many eager kernels. Living kernels go on; the next c
 
 
 class JaxBackend(Backend):
-    """On the CPU the inputs are shared, not copied. Results are owned by jax and read-only."""
+    """On the CPU the inputs are shared, not copied (but for bfloat16). Results are owned by jax and read-only."""
 
     name = "jax"
     doc = "JAX on XLA"
@@ -65,16 +76,17 @@ class JaxBackend(Backend):
                 jax.clear_caches()
         scope = functools.partial(_scope, request.dtype, request.options.get("precision", "default"), device)
         function = functools.partial(request.implementation.function, **request.attributes)
+        shared = request.device == "cpu" and request.dtype != "bfloat16"  # DLPack has none in NumPy
         with scope():
-            send = _view if request.device == "cpu" else _sender(device)
+            send = _view if shared else _sender(device)
             inputs = tuple(send(array) for array in request.inputs.values())
             if compiled:
                 function = jax.jit(function).lower(*inputs).compile()
-        if request.device == "cpu":
+        if shared:
             launch = functools.partial(function, *inputs)
         else:
             launch = functools.partial(_launch_with_copies, function, send, tuple(request.inputs.values()))
-        if compiled and request.dtype == "float32":  # nothing is left for the scope to change
+        if compiled and request.dtype != "float64":  # nothing is left for the scope to change
             return SimpleKernel(functools.partial(_collect, launch))
         return SimpleKernel(functools.partial(_collect_inside, scope, launch))
 
@@ -124,7 +136,9 @@ def _collect_inside(
 BACKEND = JaxBackend()
 
 
-@BACKEND.implementation("batch_norm", "formula", "(x - mean) / sqrt(var + eps) * gamma + beta", "composed")
+@BACKEND.implementation(
+    "batch_norm", "formula", "(x - mean) / sqrt(var + eps) * gamma + beta", "composed", dtypes=EVERY_FLOAT
+)
 def batch_norm(x: JaxArray, mean: JaxArray, var: JaxArray, gamma: JaxArray, beta: JaxArray, *, eps: float) -> JaxArray:
     def channel(p: JaxArray) -> JaxArray:
         return p[:, None, None]
@@ -132,18 +146,22 @@ def batch_norm(x: JaxArray, mean: JaxArray, var: JaxArray, gamma: JaxArray, beta
     return (x - channel(mean)) / jnp.sqrt(channel(var) + eps) * channel(gamma) + channel(beta)
 
 
-@BACKEND.implementation("matmul", "matmul", "jax.numpy.matmul")
+@BACKEND.implementation("matmul", "matmul", "jax.numpy.matmul", dtypes=EVERY_FLOAT)
 def matmul(a: JaxArray, b: JaxArray) -> JaxArray:
     return jnp.matmul(a, b)
 
 
-@BACKEND.implementation("softmax", "softmax", "jax.nn.softmax")
+@BACKEND.implementation("softmax", "softmax", "jax.nn.softmax", dtypes=EVERY_FLOAT)
 def softmax(x: JaxArray, *, axis: int) -> JaxArray:
     return nn.softmax(x, axis=axis)
 
 
 @BACKEND.implementation(
-    "layer_norm", "formula", "d / sqrt(mean(d*d) + eps) * gamma + beta with d = x - mean(x)", "composed"
+    "layer_norm",
+    "formula",
+    "d / sqrt(mean(d*d) + eps) * gamma + beta with d = x - mean(x)",
+    "composed",
+    dtypes=EVERY_FLOAT,
 )
 def layer_norm(x: JaxArray, gamma: JaxArray, beta: JaxArray, *, eps: float) -> JaxArray:
     centred = x - jnp.mean(x, axis=-1, keepdims=True)
@@ -151,36 +169,38 @@ def layer_norm(x: JaxArray, gamma: JaxArray, beta: JaxArray, *, eps: float) -> J
     return centred / jnp.sqrt(variance + eps) * gamma + beta
 
 
-@BACKEND.implementation("layer_norm", "standardize", "jax.nn.standardize(x, epsilon=eps) * gamma + beta", "composed")
+@BACKEND.implementation(
+    "layer_norm", "standardize", "jax.nn.standardize(x, epsilon=eps) * gamma + beta", "composed", dtypes=EVERY_FLOAT
+)
 def layer_norm_standardize(x: JaxArray, gamma: JaxArray, beta: JaxArray, *, eps: float) -> JaxArray:
     return nn.standardize(x, axis=-1, epsilon=eps) * gamma + beta
 
 
-@BACKEND.implementation("gelu", "gelu", "jax.nn.gelu(approximate=False)")
+@BACKEND.implementation("gelu", "gelu", "jax.nn.gelu(approximate=False)", dtypes=EVERY_FLOAT)
 def gelu(x: JaxArray) -> JaxArray:
     return nn.gelu(x, approximate=False)
 
 
-@BACKEND.implementation("gelu_tanh", "gelu", "jax.nn.gelu(approximate=True)")
+@BACKEND.implementation("gelu_tanh", "gelu", "jax.nn.gelu(approximate=True)", dtypes=EVERY_FLOAT)
 def gelu_tanh(x: JaxArray) -> JaxArray:
     return nn.gelu(x, approximate=True)
 
 
-@BACKEND.implementation("tanh", "tanh", "jax.numpy.tanh")
+@BACKEND.implementation("tanh", "tanh", "jax.numpy.tanh", dtypes=EVERY_FLOAT)
 def tanh(x: JaxArray) -> JaxArray:
     return jnp.tanh(x)
 
 
-@BACKEND.implementation("exp", "exp", "jax.numpy.exp")
+@BACKEND.implementation("exp", "exp", "jax.numpy.exp", dtypes=EVERY_FLOAT)
 def exp(x: JaxArray) -> JaxArray:
     return jnp.exp(x)
 
 
-@BACKEND.implementation("softplus", "softplus", "jax.nn.softplus")
+@BACKEND.implementation("softplus", "softplus", "jax.nn.softplus", dtypes=EVERY_FLOAT)
 def softplus(x: JaxArray) -> JaxArray:
     return nn.softplus(x)
 
 
-@BACKEND.implementation("sum", "sum", "jax.numpy.sum")
+@BACKEND.implementation("sum", "sum", "jax.numpy.sum", dtypes=EVERY_FLOAT)
 def total(x: JaxArray, *, axis: int) -> JaxArray:
     return jnp.sum(x, axis=axis)

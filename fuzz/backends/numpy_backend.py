@@ -6,12 +6,15 @@ import math
 
 import numpy as np
 
-from fuzz.backends.base import Array
+from fuzz.backends.base import ALL_BUT_BFLOAT16, EVERY_FLOAT, Array
 from fuzz.backends.functions import FunctionBackend
 
 
 class NumpyBackend(FunctionBackend):
-    """Functions on the shared arrays; results go into the engine's buffers. NumPy has no erf, so no exact gelu."""
+    """Functions on the shared arrays; results go into the engine's buffers. NumPy has no erf, so no exact gelu.
+
+    bfloat16 functions are those that ml_dtypes registers with NumPy.
+    """
 
     def versions(self) -> dict[str, str]:
         return {"numpy": np.__version__}
@@ -20,28 +23,39 @@ class NumpyBackend(FunctionBackend):
 BACKEND = NumpyBackend("numpy", "NumPy on the CPU", module="numpy", install="pip install numpy")
 
 
-@BACKEND.operator("matmul", name="matmul", provenance="library", source="numpy.matmul")
+@BACKEND.operator("matmul", name="matmul", provenance="library", source="numpy.matmul", dtypes=ALL_BUT_BFLOAT16)
 def matmul(a: Array, b: Array, *, out: Array) -> None:
     np.matmul(a, b, out=out)
 
 
-@BACKEND.operator("tanh", name="tanh", provenance="library", source="numpy.tanh")
+@BACKEND.operator("matmul", name="matmul", provenance="library", source="numpy.matmul", dtypes=("bfloat16",))
+def matmul_of_bfloat16(a: Array, b: Array) -> Array:
+    """What NumPy returns, which is float32: `out` would cast it and hide that."""
+    result: Array = np.matmul(a, b)
+    return result
+
+
+@BACKEND.operator("tanh", name="tanh", provenance="library", source="numpy.tanh", dtypes=EVERY_FLOAT)
 def tanh(x: Array, *, out: Array) -> None:
     np.tanh(x, out=out)
 
 
-@BACKEND.operator("exp", name="exp", provenance="library", source="numpy.exp")
+@BACKEND.operator("exp", name="exp", provenance="library", source="numpy.exp", dtypes=EVERY_FLOAT)
 def exp(x: Array, *, out: Array) -> None:
     np.exp(x, out=out)
 
 
-@BACKEND.operator("sum", name="sum", provenance="library", source="numpy.sum")
+@BACKEND.operator("sum", name="sum", provenance="library", source="numpy.sum", dtypes=EVERY_FLOAT)
 def total(x: Array, *, axis: int, out: Array) -> None:
     np.sum(x, axis=axis, out=out)
 
 
 @BACKEND.operator(
-    "batch_norm", name="formula", provenance="composed", source="(x - mean) / sqrt(var + eps) * gamma + beta"
+    "batch_norm",
+    name="formula",
+    provenance="composed",
+    source="(x - mean) / sqrt(var + eps) * gamma + beta",
+    dtypes=EVERY_FLOAT,
 )
 def batch_norm(x: Array, mean: Array, var: Array, gamma: Array, beta: Array, *, eps: float, out: Array) -> None:
     def channel(p: Array) -> Array:
@@ -53,7 +67,13 @@ def batch_norm(x: Array, mean: Array, var: Array, gamma: Array, beta: Array, *, 
     np.add(out, channel(beta), out=out)
 
 
-@BACKEND.operator("softmax", name="formula", provenance="composed", source="exp(x - max x) / sum exp(x - max x)")
+@BACKEND.operator(
+    "softmax",
+    name="formula",
+    provenance="composed",
+    source="exp(x - max x) / sum exp(x - max x)",
+    dtypes=EVERY_FLOAT,
+)
 def softmax(x: Array, *, axis: int, out: Array) -> None:
     np.subtract(x, np.max(x, axis=axis, keepdims=True), out=out)
     np.exp(out, out=out)
@@ -65,6 +85,7 @@ def softmax(x: Array, *, axis: int, out: Array) -> None:
     name="formula",
     provenance="composed",
     source="d / sqrt(mean(d*d) + eps) * gamma + beta with d = x - mean(x)",
+    dtypes=EVERY_FLOAT,
 )
 def layer_norm(x: Array, gamma: Array, beta: Array, *, eps: float, out: Array) -> None:
     count = x.dtype.type(x.shape[-1])  # not numpy.mean: it prints a warning where there is nothing to average
@@ -80,6 +101,7 @@ def layer_norm(x: Array, gamma: Array, beta: Array, *, eps: float, out: Array) -
     name="formula",
     provenance="composed",
     source="0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3)))",
+    dtypes=EVERY_FLOAT,
 )
 def gelu_tanh(x: Array, *, out: Array) -> None:
     number = x.dtype.type
@@ -92,6 +114,8 @@ def gelu_tanh(x: Array, *, out: Array) -> None:
     np.multiply(out, x * number(0.5), out=out)
 
 
-@BACKEND.operator("softplus", name="logaddexp", provenance="composed", source="numpy.logaddexp(x, 0)")
+@BACKEND.operator(
+    "softplus", name="logaddexp", provenance="composed", source="numpy.logaddexp(x, 0)", dtypes=EVERY_FLOAT
+)
 def softplus(x: Array, *, out: Array) -> None:
     np.logaddexp(x, x.dtype.type(0), out=out)

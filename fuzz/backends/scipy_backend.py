@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.backends.base import Array, Lazy
+from fuzz.backends.base import EVERY_FLOAT, Array, Lazy
 from fuzz.backends.functions import FunctionBackend
 
 special: Any = Lazy("scipy.special")
@@ -16,7 +16,10 @@ blas: Any = Lazy("scipy.linalg.blas")
 
 
 class ScipyBackend(FunctionBackend):
-    """scipy.special ufuncs write into the engine's buffers; the other functions own their results."""
+    """scipy.special ufuncs write into the engine's buffers; the other functions own their results.
+
+    Most ufuncs compute float16 in float32 or float64 and return that: they do not accept it here.
+    """
 
     def versions(self) -> dict[str, str]:
         return {"scipy": importlib.metadata.version("scipy")}
@@ -31,13 +34,15 @@ BACKEND = ScipyBackend("scipy", "SciPy on the CPU", module="scipy", install="pip
 _GEMM = {"float32": "sgemm", "float64": "dgemm"}
 
 
-@BACKEND.operator("softmax", name="softmax", provenance="library", source="scipy.special.softmax")
+@BACKEND.operator("softmax", name="softmax", provenance="library", source="scipy.special.softmax", dtypes=EVERY_FLOAT)
 def softmax(x: Array, *, axis: int) -> Array:
     result: Array = special.softmax(x, axis=axis)
     return result
 
 
-@BACKEND.operator("softplus", name="softplus", provenance="library", source="scipy.special.softplus")
+@BACKEND.operator(
+    "softplus", name="softplus", provenance="library", source="scipy.special.softplus", dtypes=EVERY_FLOAT
+)
 def softplus(x: Array, *, out: Array) -> None:
     special.softplus(x, out=out)
 

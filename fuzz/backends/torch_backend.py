@@ -11,7 +11,21 @@ import importlib.metadata
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from fuzz.backends.base import Array, Backend, Kernel, Lazy, OptionSpec, Request, SimpleKernel, Unsupported, as_tuple
+import numpy as np
+
+from fuzz.backends.base import (
+    BFLOAT16,
+    EVERY_FLOAT,
+    Array,
+    Backend,
+    Kernel,
+    Lazy,
+    OptionSpec,
+    Request,
+    SimpleKernel,
+    Unsupported,
+    as_tuple,
+)
 
 torch: Any = Lazy("torch")
 F: Any = Lazy("torch.nn.functional")
@@ -56,7 +70,7 @@ class TorchBackend(Backend):
         if request.device not in self.devices():
             raise Unsupported(f"torch has no device {request.device} here: it has {', '.join(self.devices())}")
         function = functools.partial(request.implementation.function, **request.attributes)
-        views = tuple(torch.from_numpy(array) for array in request.inputs.values())
+        views = tuple(_view(array) for array in request.inputs.values())
         if request.device == "cpu":
             run = functools.partial(_run_cpu, function, views)
         else:
@@ -68,13 +82,29 @@ class TorchBackend(Backend):
 
 def _run_cpu(function: Callable[..., Any], views: tuple[Tensor, ...]) -> tuple[Array, ...]:
     with torch.inference_mode():
-        return tuple(tensor.contiguous().numpy() for tensor in as_tuple(function(*views)))
+        return tuple(_array(tensor) for tensor in as_tuple(function(*views)))
 
 
 def _run_cuda(function: Callable[..., Any], views: tuple[Tensor, ...], device: Any) -> tuple[Array, ...]:
     with torch.inference_mode():
         results = as_tuple(function(*(view.to(device, copy=True) for view in views)))
-        return tuple(tensor.contiguous().cpu().numpy() for tensor in results)  # cpu() waits for the device
+        return tuple(_array(tensor.contiguous().cpu()) for tensor in results)  # cpu() waits for the device
+
+
+def _view(array: Array) -> Tensor:
+    """The array as torch's, sharing its memory. torch does not know the bfloat16 that NumPy has from ml_dtypes."""
+    if array.dtype == BFLOAT16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def _array(tensor: Tensor) -> Array:
+    tensor = tensor.contiguous()
+    if tensor.dtype == torch.bfloat16:
+        bits: Array = tensor.view(torch.int16).numpy()
+        return bits.view(BFLOAT16)
+    array: Array = tensor.numpy()
+    return array
 
 
 def _run_inside(contexts: tuple[Context, ...], run: Callable[[], tuple[Array, ...]]) -> tuple[Array, ...]:
@@ -118,51 +148,53 @@ def _matmul_precision(precision: str) -> Iterator[None]:
 BACKEND = TorchBackend()
 
 
-@BACKEND.implementation("batch_norm", "batch_norm", "torch.nn.functional.batch_norm(training=False)")
+@BACKEND.implementation(
+    "batch_norm", "batch_norm", "torch.nn.functional.batch_norm(training=False)", dtypes=EVERY_FLOAT
+)
 def batch_norm(x: Tensor, mean: Tensor, var: Tensor, gamma: Tensor, beta: Tensor, *, eps: float) -> Tensor:
     return F.batch_norm(x, mean, var, gamma, beta, training=False, eps=eps)
 
 
-@BACKEND.implementation("matmul", "matmul", "torch.matmul")
+@BACKEND.implementation("matmul", "matmul", "torch.matmul", dtypes=EVERY_FLOAT)
 def matmul(a: Tensor, b: Tensor) -> Tensor:
     return torch.matmul(a, b)
 
 
-@BACKEND.implementation("softmax", "softmax", "torch.nn.functional.softmax")
+@BACKEND.implementation("softmax", "softmax", "torch.nn.functional.softmax", dtypes=EVERY_FLOAT)
 def softmax(x: Tensor, *, axis: int) -> Tensor:
     return F.softmax(x, dim=axis)
 
 
-@BACKEND.implementation("layer_norm", "layer_norm", "torch.nn.functional.layer_norm")
+@BACKEND.implementation("layer_norm", "layer_norm", "torch.nn.functional.layer_norm", dtypes=EVERY_FLOAT)
 def layer_norm(x: Tensor, gamma: Tensor, beta: Tensor, *, eps: float) -> Tensor:
     return F.layer_norm(x, gamma.shape, gamma, beta, eps)
 
 
-@BACKEND.implementation("gelu", "gelu", "torch.nn.functional.gelu(approximate='none')")
+@BACKEND.implementation("gelu", "gelu", "torch.nn.functional.gelu(approximate='none')", dtypes=EVERY_FLOAT)
 def gelu(x: Tensor) -> Tensor:
     return F.gelu(x, approximate="none")
 
 
-@BACKEND.implementation("gelu_tanh", "gelu", "torch.nn.functional.gelu(approximate='tanh')")
+@BACKEND.implementation("gelu_tanh", "gelu", "torch.nn.functional.gelu(approximate='tanh')", dtypes=EVERY_FLOAT)
 def gelu_tanh(x: Tensor) -> Tensor:
     return F.gelu(x, approximate="tanh")
 
 
-@BACKEND.implementation("tanh", "tanh", "torch.tanh")
+@BACKEND.implementation("tanh", "tanh", "torch.tanh", dtypes=EVERY_FLOAT)
 def tanh(x: Tensor) -> Tensor:
     return torch.tanh(x)
 
 
-@BACKEND.implementation("exp", "exp", "torch.exp")
+@BACKEND.implementation("exp", "exp", "torch.exp", dtypes=EVERY_FLOAT)
 def exp(x: Tensor) -> Tensor:
     return torch.exp(x)
 
 
-@BACKEND.implementation("softplus", "softplus", "torch.nn.functional.softplus")
+@BACKEND.implementation("softplus", "softplus", "torch.nn.functional.softplus", dtypes=EVERY_FLOAT)
 def softplus(x: Tensor) -> Tensor:
     return F.softplus(x)
 
 
-@BACKEND.implementation("sum", "sum", "torch.sum")
+@BACKEND.implementation("sum", "sum", "torch.sum", dtypes=EVERY_FLOAT)
 def total(x: Tensor, *, axis: int) -> Tensor:
     return torch.sum(x, dim=axis)

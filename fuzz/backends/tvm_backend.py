@@ -12,7 +12,10 @@ import platform
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from fuzz.backends.base import (
+    BFLOAT16,
     Array,
     Backend,
     Kernel,
@@ -80,6 +83,8 @@ def _view(array: Array) -> Any:
     """
     if array.size == 0:  # nothing to share, and NumPy gives empty arrays any address
         return tvm.runtime.empty(array.shape, array.dtype.name)
+    if array.dtype == BFLOAT16:  # no DLPack type in NumPy
+        return tvm.runtime.from_dlpack(array.view(np.int16))._create_view(array.shape, "bfloat16")
     return tvm.runtime.from_dlpack(array)
 
 

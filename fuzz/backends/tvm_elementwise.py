@@ -49,7 +49,7 @@ for _name in (*TOPI, *ARITHMETIC):
     library(_name, f"topi.{_name}")(_topi(_name))
 
 for _name in INTRINSICS:
-    expression(_name, "tirx", f"tirx.{_name}", "library")(_intrinsic(_name))
+    expression(_name, "tirx", f"tirx.{_name}", "library", ("float32", "float64"))(_intrinsic(_name))
 
 
 @library("relu", "topi.nn.relu")

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from fuzz.backends.base import Array, Lazy, Provenance, Unsupported, as_tuple
+from fuzz.backends.base import ALL_BUT_BFLOAT16, EVERY_FLOAT, Array, Lazy, Provenance, Unsupported, as_tuple
 from fuzz.backends.tvm_backend import BACKEND
 
 __all__ = ["BACKEND"]
@@ -20,8 +20,13 @@ relax: Any = Lazy("tvm.relax")
 Tensor: TypeAlias = Any
 Body: TypeAlias = Callable[..., Tensor]
 
+NO_FLOAT16_INTRINSIC = ("bfloat16", "float32", "float64")
+"""LLVM code generation has no float16 erf and log1p; bfloat16 is computed in float32."""
 
-def expression(operator: str, name: str, source: str, provenance: Provenance) -> Callable[[Body], Body]:
+
+def expression(
+    operator: str, name: str, source: str, provenance: Provenance, dtypes: tuple[str, ...]
+) -> Callable[[Body], Body]:
     """Register a function from te placeholders (and attributes) to a te tensor, or a tuple of them."""
 
     def register(body: Body) -> Body:
@@ -30,20 +35,20 @@ def expression(operator: str, name: str, source: str, provenance: Provenance) ->
             inputs = [te.placeholder(a.shape, a.dtype.name, name=f"input{i}") for i, a in enumerate(arrays)]
             return te.create_prim_func([*inputs, *as_tuple(body(*inputs, **attributes))])
 
-        BACKEND.implementation(operator, name, source, provenance)(build)
+        BACKEND.implementation(operator, name, source, provenance, dtypes)(build)
         return body
 
     return register
 
 
-def library(operator: str, source: str) -> Callable[[Body], Body]:
+def library(operator: str, source: str, dtypes: tuple[str, ...] = EVERY_FLOAT) -> Callable[[Body], Body]:
     """Register a topi call under the name "topi"."""
-    return expression(operator, "topi", source, "library")
+    return expression(operator, "topi", source, "library", dtypes)
 
 
-def formula(operator: str, source: str) -> Callable[[Body], Body]:
+def formula(operator: str, source: str, dtypes: tuple[str, ...] = EVERY_FLOAT) -> Callable[[Body], Body]:
     """Register a composition of te primitives under the name "te"."""
-    return expression(operator, "te", source, "composed")
+    return expression(operator, "te", source, "composed", dtypes)
 
 
 def legalized(call: str, *arrays: Array, module: str = "relax.op.nn", **attributes: Any) -> Any:
@@ -67,7 +72,7 @@ def constant(value: float, like: Tensor) -> Any:
     return tirx.const(value, like.dtype)
 
 
-@library("batch_norm", "topi.nn.batch_norm(training=False)")
+@library("batch_norm", "topi.nn.batch_norm(training=False)", ("float32", "float64"))
 def topi_batch_norm(x: Tensor, mean: Tensor, var: Tensor, gamma: Tensor, beta: Tensor, *, eps: float) -> Tensor:
     return topi.nn.batch_norm(x, gamma, beta, mean, var, axis=1, epsilon=eps, training=False)[0]
 
@@ -82,7 +87,7 @@ def topi_softmax(x: Tensor, *, axis: int) -> Tensor:
     return topi.nn.softmax(x, axis=axis % len(x.shape))
 
 
-@library("layer_norm", "topi.nn.layer_norm")
+@library("layer_norm", "topi.nn.layer_norm", ALL_BUT_BFLOAT16)
 def topi_layer_norm(x: Tensor, gamma: Tensor, beta: Tensor, *, eps: float) -> Tensor:
     return topi.nn.layer_norm(x, gamma, beta, axis=[1], epsilon=eps)
 
@@ -107,17 +112,17 @@ def topi_sum(x: Tensor, *, axis: int) -> Tensor:
     return topi.sum(x, axis=axis % len(x.shape))
 
 
-@BACKEND.implementation("gelu", "relax", "relax.op.nn.gelu")
+@BACKEND.implementation("gelu", "relax", "relax.op.nn.gelu", dtypes=EVERY_FLOAT)
 def relax_gelu(x: Array) -> Any:
     return legalized("gelu", x)
 
 
-@BACKEND.implementation("gelu_tanh", "relax", "relax.op.nn.gelu_tanh")
+@BACKEND.implementation("gelu_tanh", "relax", "relax.op.nn.gelu_tanh", dtypes=EVERY_FLOAT)
 def relax_gelu_tanh(x: Array) -> Any:
     return legalized("gelu_tanh", x)
 
 
-@BACKEND.implementation("softplus", "relax", "relax.op.nn.softplus")
+@BACKEND.implementation("softplus", "relax", "relax.op.nn.softplus", dtypes=EVERY_FLOAT)
 def relax_softplus(x: Array) -> Any:
     return legalized("softplus", x)
 
@@ -153,13 +158,13 @@ def te_layer_norm(x: Tensor, gamma: Tensor, beta: Tensor, *, eps: float) -> Tens
     return topi.add(topi.multiply(scaled, gamma), beta)
 
 
-@formula("gelu", "x * (0.5 + 0.5 erf(x / sqrt(2)))")
+@formula("gelu", "x * (0.5 + 0.5 erf(x / sqrt(2)))", NO_FLOAT16_INTRINSIC)
 def te_gelu(x: Tensor) -> Tensor:
     half, root = constant(0.5, x), constant(math.sqrt(0.5), x)
     return te.compute(x.shape, lambda i: x[i] * (half + half * tirx.erf(x[i] * root)), name="y")
 
 
-@formula("softplus", "max(x, 0) + log1p(exp(-|x|))")
+@formula("softplus", "max(x, 0) + log1p(exp(-|x|))", NO_FLOAT16_INTRINSIC)
 def te_softplus(x: Tensor) -> Tensor:
     def element(i: Any) -> Any:
         return te.max(x[i], constant(0.0, x)) + tirx.log1p(tirx.exp(-te.abs(x[i])))

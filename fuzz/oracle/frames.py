@@ -32,6 +32,13 @@ class Charges(Struct, frozen=True):
     rounding: float = 1.0
     """1 charges every operation; 0 leaves conditioning only (seeds)."""
 
+    def flushed(self, magnitude: Any) -> Any:
+        """The allowance for flushing a number of this magnitude: none for what cannot be rounded to a subnormal one.
+
+        float16 numbers are rarely far above the smallest normal one, 6e-5: an allowance everywhere would excuse more.
+        """
+        return np.where(magnitude < 2.0 * self.u * self.flush, self.flush, 0.0)
+
 
 class Operand:
     """Anything a rule reads: a value with magnitude and error parts."""
@@ -166,10 +173,12 @@ class Frame(Operand):
         if units:
             magnitude = self.magnitude()
             self.put(0, magnitude if units == 1.0 else np.multiply(magnitude, units, out=self._scratch))
-        # below the normal range the ulp is the smallest subnormal: `units` of half of it
-        floor = (self.charges.underflow * max(1.0, units) if underflows else 0.0) + self.charges.flush
-        if floor and self.charges.rounding:
-            self.put(0, floor)
+        if self.charges.rounding:
+            if underflows and self.charges.underflow:
+                # below the normal range the ulp is the smallest subnormal: `units` of half of it
+                self.put(0, self.charges.underflow * max(1.0, units))
+            if self.charges.flush:
+                self.put(0, self.charges.flushed(self.magnitude()))
 
     def finish(self, careful: bool) -> None:
         """Parts nobody touched are zero; in careful mode a nonfinite value carries no error."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,24 @@ from strategies.precision import DType, precision
 
 
 def plain(program: Program, inputs: Sequence[Any], dtype: DType) -> tuple[Any, ...]:
-    """Outputs of `program` in `dtype`: what the formula itself makes of inputs at which it overflows."""
-    kind = precision(dtype).numpy.type
-    values: list[Any] = [np.asarray(array, kind) for array in inputs]
+    """Outputs of `program` in `dtype`: what the formula itself makes of inputs at which it overflows.
+
+    NumPy and SciPy lack functions for 16-bit formats: those are computed in float32, and every result rounded.
+    """
+    p = precision(dtype)
+    if p.digits < precision("float32").digits:
+        return _plain(program, inputs, np.float32, lambda result: p.round(result).astype(np.float32))
+    return _plain(program, inputs, p.numpy.type, lambda result: result)
+
+
+def _plain(
+    program: Program, inputs: Sequence[Any], kind: type[np.floating[Any]], rounded: Callable[[Any], Any]
+) -> tuple[Any, ...]:
+    values: list[Any] = [np.asarray(array).astype(kind) for array in inputs]
     with np.errstate(all="ignore"):
         for node in program.nodes[len(program.inputs) :]:
-            arguments = [values[a.node] if isinstance(a, Ref) else kind(a) for a in node.arguments]
+            arguments = [values[a.node] if isinstance(a, Ref) else rounded(kind(a)) for a in node.arguments]
             function = PRIMITIVES[node.primitive].function
             result = function(*arguments, **call_arguments(dict(node.static)))
-            values.append(result.astype(kind) if result.dtype.kind == "i" else result)  # a count
+            values.append(rounded(result.astype(kind) if result.dtype.kind == "i" else result))  # a count
     return tuple(values[number] for number in program.outputs)

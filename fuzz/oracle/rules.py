@@ -225,8 +225,11 @@ def _matmul(f: Frame) -> None:
         f.put(key, product if part is mb else np.matmul(ma, part))
     if f.charges.rounding:
         f.put(k if k > 1 else 0, product)
-        if floor := f.charges.underflow + f.charges.flush:
-            f.put(0, max(k, 1) * floor)  # every product may underflow
+        if f.charges.underflow:
+            f.put(0, max(k, 1) * f.charges.underflow)  # every product may underflow
+        if f.charges.flush:
+            for i in range(k):
+                f.put(0, f.charges.flushed(ma[..., :, i, None] * mb[..., None, i, :]))
 
 
 RULES: dict[str, Rule] = {

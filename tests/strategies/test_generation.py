@@ -141,12 +141,13 @@ def test_symmetric_magnitudes_become_positive_where_the_domain_is() -> None:
 
 @pytest.mark.parametrize("home", HOMES)
 def test_landmarks_are_approached_within_ulps(home: str) -> None:
-    near, around, on = recipes_of(FAMILIES["landmark"], unary(Domain(), 3.0).inputs[0], home)
+    near, *around, on = recipes_of(FAMILIES["landmark"], unary(Domain(), 3.0).inputs[0], home)
     out = np.empty(1000, home)
     near.draw(strategies.stream("a test", 0, 0, 0), [out])
-    assert np.all(np.abs(out - 3.0) <= 32 * np.spacing(out[0]))
+    assert np.all(np.abs(out.astype(float) - 3.0) <= 32 * 2.0 ** (2 - PRECISIONS[home].digits))
     assert len(set(out.tolist())) > 20
-    assert around.support(home) == (3 - 3 / 64, 3 + 3 / 64)
+    if home != "float16":  # there, sixteen ulps are 1/64
+        assert around[0].support(home) == (3 - 3 / 64, 3 + 3 / 64)
     assert str(on) == "constant(3)"
 
 

@@ -19,6 +19,7 @@ import xxhash
 import strategies
 from strategies import draw, explored, extra_low_bits, independent, parse_recipe, problems, stream
 from strategies.recipes import RECIPES
+from strategies.sampling import raw
 
 RECIPE_BYTES = {
     "normal(0,1)": ("a52386bfdb460c74", "7122d7318f5a6081"),
@@ -38,13 +39,30 @@ RECIPE_BYTES = {
 }
 """xxh3-64 of a 7 x 143 array drawn from stream("golden", 20, 26, 0), at float32 and float64."""
 
+NARROW_BYTES = {
+    "normal(0,1)": ("f95fb65cb4d451c5", "c659b196db12ddf3"),
+    "normal(-3,0.5)": ("1eb5bc16df33d974", "b0968612444b4024"),
+    "offset(1e4)": ("c069a19793776393", "972debf6e3471719"),
+    "uniform(-1,1)": ("e663a454dff3e08f", "bc4157a89d70f8a3"),
+    "loguniform(1e-3,1e3)": ("a6f22972e42b0d47", "474773bc663cf9ca"),
+    "constant(0.1)": ("b05b4531fece4d28", "303687f88fcc1741"),
+    "integers(-8,8)": ("c0bf0cb0a063b98e", "d55cfacb902a237d"),
+    "ramp(-4,4)": ("b9c607048c72202e", "1c4f0b13e8c9d90d"),
+    "subnormal()": ("8afe3a8000cf570b", "c37f52292e4677fc"),
+    "abs(normal(1,1))": ("8dace75437bd2963", "c4aa56278892c202"),
+    "signed(loguniform(1e-3,1e3))": ("b719228965fefb9e", "b5af73cf38857c49"),
+    "sparse(normal(0,1),0.9)": ("7fb195064bfa705d", "3d14a2ef79f56a18"),
+    "special(normal(0,1),0.1)": ("fa40404b8c178f3d", "3f0f60225d36825e"),
+}
+"""The same at float16 and bfloat16."""
 
-def recipe_bytes(text: str) -> tuple[str, ...]:
+
+def recipe_bytes(text: str, homes: tuple[str, str] = ("float32", "float64")) -> tuple[str, ...]:
     digests = []
-    for home in ("float32", "float64"):
+    for home in homes:
         out = np.empty((7, 143), home)
         parse_recipe(text, ("x",)).draw(stream("golden", 20, 26, 0), [out])
-        digests.append(xxhash.xxh3_64(out.data).hexdigest())
+        digests.append(xxhash.xxh3_64(raw(out)).hexdigest())
     return tuple(digests)
 
 
@@ -53,8 +71,14 @@ def test_recipe_bytes(text: str) -> None:
     assert recipe_bytes(text) == RECIPE_BYTES[text]
 
 
+@pytest.mark.parametrize("text", NARROW_BYTES)
+def test_recipe_bytes_of_narrow_formats(text: str) -> None:
+    assert recipe_bytes(text, ("float16", "bfloat16")) == NARROW_BYTES[text]
+
+
 def test_every_kind_of_recipe_has_golden_bytes() -> None:
     assert {text.partition("(")[0] for text in RECIPE_BYTES} | {"given"} == set(RECIPES)
+    assert {text.partition("(")[0] for text in NARROW_BYTES} | {"given"} == set(RECIPES)
 
 
 def test_stream_words() -> None:

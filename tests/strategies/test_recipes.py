@@ -20,6 +20,8 @@ from strategies.sampling import stream
 
 SIZE = 40_000
 HOMES = tuple(PRECISIONS)
+GENERATED = ("float32", "float64")
+NARROW = ("bfloat16", "float16")
 EXAMPLES = [kind.example for kind in RECIPES.values() if kind.name != "given"]
 
 
@@ -37,7 +39,7 @@ def fair(sample: np.ndarray, cdf: object) -> None:
     assert abs(np.corrcoef(sample[1:], sample[:-1])[0, 1]) < 5 / math.sqrt(len(sample))
 
 
-@pytest.mark.parametrize("home", HOMES)
+@pytest.mark.parametrize("home", GENERATED)
 @pytest.mark.parametrize(
     ("text", "cdf"),
     [
@@ -56,7 +58,24 @@ def test_continuous_populations(text: str, cdf: object, home: str) -> None:
     fair(drawn(text, home), cdf)
 
 
-@pytest.mark.parametrize("home", HOMES)
+@pytest.mark.parametrize("home", NARROW)
+@pytest.mark.parametrize(
+    "text", ["normal(0,1)", "normal(-3,0.5)", "offset(100,7)", "uniform(-2,6)", "abs(normal(1,1))"]
+)
+def test_narrow_formats_get_the_float32_population_rounded_once(text: str, home: str) -> None:
+    """The parameters are numbers of every format."""
+    assert np.array_equal(drawn(text, home), drawn(text).astype(home))
+
+
+@pytest.mark.parametrize("home", NARROW)
+def test_parameters_are_rounded_to_a_narrow_home_first(home: str) -> None:
+    rounded = float(np.dtype(home).type(0.1))
+    assert rounded != float(np.float32(0.1))
+    for text in ("normal(0,{})", "uniform(0,{})", "offset({})"):
+        assert np.array_equal(drawn(text.format(0.1), home), drawn(text.format(rounded)).astype(home))
+
+
+@pytest.mark.parametrize("home", GENERATED)
 def test_loguniform_is_uniform_in_the_piecewise_linear_logarithm(home: str) -> None:
     sample = drawn("loguniform(0.375,48)", home).astype(float)
     mantissa, exponent = np.frexp(sample)
@@ -122,10 +141,11 @@ def test_signed_flips_half_of_the_signs() -> None:
 
 @pytest.mark.parametrize("home", HOMES)
 def test_ramp_is_even_and_keeps_its_ends(home: str) -> None:
-    assert drawn("ramp(-1,0.1)", home, 12).tolist() == pytest.approx(np.linspace(-1, 0.1, 12), rel=1e-6)
+    close = max(1e-6, PRECISIONS[home].unit_roundoff)
+    assert drawn("ramp(-1,0.1)", home, 12).astype(float) == pytest.approx(np.linspace(-1, 0.1, 12), rel=close)
     assert drawn("ramp(-1,0.1)", home, 12)[-1] == np.dtype(home).type(0.1)
-    assert drawn("ramp(-1,1e-17)", home, 12)[-1] == np.dtype(home).type(1e-17)
-    assert drawn("ramp(3,4)", home, 1).tolist() == [3.0]
+    assert drawn("ramp(-1,1e-7)", home, 12)[-1] == np.dtype(home).type(1e-7)
+    assert drawn("ramp(3,4)", home, 1).astype(float).tolist() == [3.0]
     assert drawn("ramp(3,4)", home, 0).tolist() == []
 
 
@@ -152,12 +172,12 @@ def test_normal_without_spread_is_its_mean_with_a_positive_zero(text: str) -> No
 @given(data=st.data())
 def test_the_largest_uniform_draw_stays_within_its_end(home: str, data: st.DataObject) -> None:
     p = PRECISIONS[home]
-    ends = st.floats(-p.largest / 2, p.largest / 2, width=p.numpy.itemsize * 8)
-    low, high = sorted((data.draw(ends), data.draw(ends)))
+    ends = st.floats(-p.largest / 2, p.largest / 2, width=64 if home == "float64" else 32)
+    low, high = sorted(float(p.round(data.draw(ends))) for _ in range(2))
 
     class Highest:
         def random(self, dtype: object, out: np.ndarray) -> None:
-            out[...] = 1 - p.unit_roundoff
+            out[...] = 1 - np.finfo(out.dtype).epsneg
 
     out = np.empty(3, home)
     Uniform(("x",), low, high).draw(Highest(), [out])  # type: ignore[arg-type]
