@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,8 @@ from fuzz.operators import OPERATORS
 from fuzz.targets import Target
 from fuzz.trial import Cell, Session, run_trial
 from results.columns import Row
-from strategies import make_problem, parse_recipe
+from results.verdicts import VERDICTS
+from strategies import PRECISIONS, make_problem, parse_recipe
 
 PLANTED = FunctionBackend("planted", "kernels with defects, for tests")
 if PLANTED.name not in BACKENDS:
@@ -268,10 +270,11 @@ DEFECTS = (
 
 
 def run(defect: Defect, trials: int, seed: int = 0) -> list[Row]:
-    """Rows of the first trials of `defect`: the first one with the precision ladder, as a campaign does it."""
+    """Rows of the first trials of `defect`, the worst output's: the first trial with the precision ladder, as in a
+    campaign."""
     called = f"{defect.operator}_{defect.name}"
     if called not in {i.name for i in PLANTED.implementations.get(defect.operator, ())}:
-        PLANTED.operator(defect.operator, name=called)(defect.kernel)
+        PLANTED.operator(defect.operator, name=called, dtypes=tuple(PRECISIONS))(defect.kernel)
     contract = OPERATORS[defect.operator].contract
     problem = make_problem(
         contract,
@@ -282,4 +285,10 @@ def run(defect: Defect, trials: int, seed: int = 0) -> list[Row]:
     )
     cell = Cell(problem, (Target("planted", "cpu", defect.dtype, (("impl", called),)),))
     session = Session("test")
-    return [run_trial(cell, seed, index, session, ladder=defect.every or index == 0).rows[0] for index in range(trials)]
+    trial = partial(run_trial, cell, seed, session=session)
+    return [_worst(trial(index, ladder=defect.every or index == 0).rows) for index in range(trials)]
+
+
+def _worst(rows: list[Row]) -> Row:
+    """The row of the output with the most severe verdict."""
+    return max(rows, key=lambda row: VERDICTS[str(row["verdict"])].severity)
