@@ -14,11 +14,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from fuzz.thresholds import FLAG
 from results.columns import COLUMNS
 
 _AT = {column.name: position for position, column in enumerate(COLUMNS)}
-_TARGET, _AGAINST, _RHO = _AT["target"], _AT["against"], _AT["rho_max"]
+_TARGET, _AGAINST, _FLAGGED = _AT["target"], _AT["against"], _AT["flagged"]
 _TENTH, _HUNDREDTH = _AT["above_1e01"], _AT["above_1e02"]
 PLAIN_SECONDS = 5.0
 _MARGIN = 4
@@ -38,7 +37,7 @@ class Tally:
             count = self.counts.setdefault(row[_TARGET], [0, 0, 0])
             count[0] += bool(row[_TENTH])
             count[1] += bool(row[_HUNDREDTH])
-            count[2] += (row[_RHO] or 0.0) > FLAG
+            count[2] += bool(row[_FLAGGED])
 
 
 class Speed:
@@ -131,7 +130,7 @@ class LiveProgress:
     def _render(self) -> Group:
         self._bar.update(self._task, completed=self._speed.done, description=self._speed.text())
         table = Table(box=None, pad_edge=False)
-        for heading in ("target", "> 1e-1", "> 1e-2", "rho > 2"):
+        for heading in ("target", "> 1e-1", "> 1e-2", "flagged"):
             table.add_column(heading, justify="left" if heading == "target" else "right")
         for target, counts in self._tally.counts.items():
             table.add_row(Text(target), *map(str, counts))

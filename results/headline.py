@@ -8,6 +8,8 @@ from results.findings import FindingGroup
 from results.outliers import Blame
 from results.verdicts import NO_VALUE, VERDICTS
 
+FLUSHED = "subnormals_flushed"
+
 
 def headline(groups: Sequence[FindingGroup], blame: Blame, targets: int, undecided: int, measured: int) -> str:
     """One plain sentence, or two.
@@ -15,8 +17,12 @@ def headline(groups: Sequence[FindingGroup], blame: Blame, targets: int, undecid
     `groups` are the findings, `blame` the outliers, `targets` the number of targets that ran, `undecided` the trials
     judged `indeterminate`, `measured` the rows with an output.
     """
-    if groups:
-        return _accusation(groups, targets) + _remaining(blame)
+    flushed = [group for group in groups if group.verdict == FLUSHED]
+    if len(flushed) < len(groups):
+        others = [group for group in groups if group.verdict != FLUSHED]
+        return _accusation(others, targets) + _flushed(flushed) + _remaining(blame)
+    if flushed:
+        return f"No implementation loses more than rounding explains.{_flushed(flushed)}{_remaining(blame)}"
     if measured == 0:
         return "Nothing was measured: no target gave an output for these problems."
     caveat = f" {_trials(undecided)} could not be decided." if undecided else ""
@@ -55,6 +61,20 @@ def _accusation(groups: Sequence[FindingGroup], targets: int) -> str:
     ordered = sorted(by_target.items(), key=lambda item: -max(VERDICTS[g.verdict].severity for g in item[1]))
     named = "; ".join(f"{target} ({_reasons(found)})" for target, found in ordered)
     return f"{blamed} of {targets} {'target' if targets == 1 else 'targets'} {does}: {named}."
+
+
+def _flushed(groups: Sequence[FindingGroup]) -> str:
+    """A policy of the backend rather than an inaccurate operator: said apart."""
+    if not groups:
+        return ""
+    by_target: dict[str, list[FindingGroup]] = {}
+    for group in groups:
+        by_target.setdefault(group.target, []).append(group)
+    named = "; ".join(
+        f"{target} in {_where({g.operator: g.trials for g in found}, {g.operator: g.of_trials for g in found})}"
+        for target, found in by_target.items()
+    )
+    return f" Subnormal numbers are read or written as zero by {named}."
 
 
 def _reasons(groups: Sequence[FindingGroup]) -> str:

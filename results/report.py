@@ -16,7 +16,7 @@ from results.report_findings import print_findings, print_undecided
 from results.report_overview import print_operators, print_problems
 from results.report_setting import print_setting
 from results.report_why import print_bitwise, print_outliers, print_published
-from results.setting import setting, targets_that_ran, undecided
+from results.setting import setting, undecided
 from results.tallies import against_truth
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def answer(results: Results, groups: list[FindingGroup]) -> str:
     """The headline of the report: one or two plain sentences."""
     decided_not = sum(reason.trials for reason in undecided(results))
     measured = sum(tally.trials for tally in against_truth(results))
-    return headline(groups, blame(results), len(targets_that_ran(results)), decided_not, measured)
+    ran = results.records("SELECT count(DISTINCT target) AS n FROM trials WHERE verdict <> 'unsupported'")[0]["n"]
+    return headline(groups, blame(results), ran, decided_not, measured)
 
 
 def _campaign(results: Results, console: Console) -> None:

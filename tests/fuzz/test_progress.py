@@ -17,7 +17,8 @@ WIDE = "numpy:cpu[dtype=float64]"
 def row(
     target: str, against: str = "truth", tenth: int = 0, hundredth: int = 0, rho: float | None = 0.1
 ) -> list[object]:
-    values = {"target": target, "against": against, "above_1e01": tenth, "above_1e02": hundredth, "rho_max": rho}
+    flagged = None if rho is None else int(rho > 2)
+    values = {"target": target, "against": against, "above_1e01": tenth, "above_1e02": hundredth, "flagged": flagged}
     return [values.get(column.name) for column in COLUMNS]
 
 

@@ -227,3 +227,14 @@ def test_a_report_is_quick(campaign: Callable[..., Path]) -> None:
     before = time.process_time()
     raw(directory, 80)
     assert time.process_time() - before < 2.0
+
+
+def test_a_flush_to_zero_is_said_apart(campaign: Callable[..., Path]) -> None:
+    rows = batch_norm_rows(6)
+    for row in rows:
+        if row["target"] == "jax:cpu" and row["against"] == "truth":
+            row |= {"verdict": "subnormals_flushed", "flagged": 0}
+            row["provenance"] = "library"
+    shown = text(campaign(rows))
+    assert "No implementation loses more than rounding explains." in shown
+    assert "Subnormal numbers are read or written as zero by jax:cpu" in shown
