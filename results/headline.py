@@ -39,7 +39,7 @@ def headline(groups: Sequence[FindingGroup], blame: Blame, targets: int, undecid
     if blame.undecided:
         return (
             f"No implementation is to blame for what could be decided: {blame.explained:,} of {blame.outliers:,} "
-            f"outliers above 1e-1 {_cause(blame)}.{caveat}"
+            f"trials with errors above 1e-1 {_cause(blame)}.{caveat}"
         )
     return f"No implementation is to blame: {_outliers(blame.outliers)} above 1e-1 {_cause(blame)}.{caveat}"
 
@@ -100,15 +100,15 @@ def _remaining(blame: Blame) -> str:
     if rest <= 0:
         return ""
     other = "other " if rest < blame.outliers else ""
-    return f" The {other}{rest:,} {'outlier' if rest == 1 else 'outliers'} above 1e-1 {_cause(blame)}."
+    return f" The {other}{rest:,} {'trial' if rest == 1 else 'trials'} with errors above 1e-1 {_cause(blame)}."
 
 
 def _outliers(count: int) -> str:
-    return "the one outlier" if count == 1 else f"all {count:,} outliers"
+    return "the one trial with errors" if count == 1 else f"all {count:,} trials with errors"
 
 
 def _cause(blame: Blame) -> str:
-    text = "is an ill-conditioned input" if blame.explained == 1 else "are ill-conditioned inputs"
+    text = "has an ill-conditioned input" if blame.explained == 1 else "have ill-conditioned inputs"
     return f"{text} or, in {_trials(blame.ordered)}, the order of summation" if blame.ordered else text
 
 

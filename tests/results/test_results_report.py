@@ -59,7 +59,7 @@ def healthy(campaign: Callable[..., Path]) -> Path:
 def test_outliers_are_explained(healthy: Path) -> None:
     page = text(healthy)
     assert page.startswith("No implementation is to blame: all ")
-    assert "outliers above 1e-1 are ill-conditioned inputs." in page
+    assert "trials with errors above 1e-1 have ill-conditioned inputs." in page
     assert "In every one of them the relative error divides by a true value close to 0" in page
     assert "one rounding unit in the inputs and in each step changes the result by 20 % or more" in page
     assert "Findings: none" in page
@@ -134,7 +134,7 @@ def test_the_order_of_summation_is_named(campaign: Callable[..., Path]) -> None:
     rows = [make_row(i, NUMPY, above_1e01=1, rel_max=0.3, verdict="ill_conditioned") for i in range(5)]
     rows[2]["verdict"] = "accumulation_order"
     page = text(campaign(rows), 200)
-    assert "all 5 outliers above 1e-1 are ill-conditioned inputs or, in 1 trial, the order of summation." in page
+    assert "all 5 trials with errors above 1e-1 have ill-conditioned inputs or, in 1 trial, the order of summation." in page
 
 
 def test_failures_have_no_figures_and_are_findings(campaign: Callable[..., Path]) -> None:
@@ -164,7 +164,7 @@ def test_what_was_not_decided_is_listed(campaign: Callable[..., Path]) -> None:
     rows = [make_row(i, NUMPY) for i in range(20)]
     rows[4].update(verdict="indeterminate", detail="a divisor has no digits left", above_1e01=1, rel_max=0.5)
     page = text(campaign(rows), 200)
-    assert "No implementation is to blame for what could be decided: 0 of 1 outliers" in page
+    assert "No implementation is to blame for what could be decided: 0 of 1 trials" in page
     assert f"Not decided batch_norm, {NUMPY}: 1 trials: a divisor has no digits left" in page
 
 
