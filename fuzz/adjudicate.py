@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from msgspec import structs
 
 from fuzz.backends.base import Array
-from fuzz.measure import Measurement, Spot
-from fuzz.oracle.arithmetic import adjudicator
+from fuzz.measure import Measurement, Spot, Yardstick
+from fuzz.oracle.arithmetic import Arithmetic, adjudicator
 from fuzz.oracle.element import SliceTooLarge, evaluate
-from fuzz.thresholds import FLAG
+from fuzz.thresholds import ACCEPT, FLAG
 from fuzz.workbench import Bench, Rung
 
 MOST = 512
 """Elements adjudicated a trial at most, the largest rho first, until one is confirmed: a defect costs one evaluation. A
 screen errs by about one bound, and by everything where a function of SciPy flushes subnormal results (erfc)."""
+
+
+UNDEFINED = (SliceTooLarge, ZeroDivisionError, ValueError, OverflowError)
+"""Why an element has no exact value: too much work; an argument at a pole or outside the domain (mpmath raises)."""
 
 
 def is_screen(rung: Rung) -> bool:
@@ -23,36 +31,66 @@ def is_screen(rung: Rung) -> bool:
 
 
 def measure(bench: Bench, rung: Rung, output: int, values: Array) -> Measurement:
-    """Figures of one output; where the truth is a screen and flags, the flagged elements are evaluated exactly."""
+    """Figures of one output; elements above one bound of a truth that is a screen only are evaluated exactly."""
     yardstick = rung.yardsticks[output]
     measured = yardstick.measure(values)
     if not is_screen(rung):
         return measured
     measured = structs.replace(measured, equal=measured.equal and not measured.size)  # to a screen: not for certain
-    if not measured.rho.largest > FLAG:
+    if not measured.rho.largest > ACCEPT:
         return measured
     arithmetic = adjudicator()
     if arithmetic is None:
         return measured
     flat = values.reshape(-1)
-    shape = bench.output_shapes[output]
     truths: dict[int, float] = {}
     try:
         while len(truths) < MOST:
             position = int(yardstick.rho.argmax())
-            if position in truths or not yardstick.rho[position] > FLAG:
+            if position in truths or not yardstick.rho[position] > ACCEPT:
                 break
-            at = tuple(int(i) for i in np.unravel_index(position, shape))
-            exact = evaluate(bench.program, output, at, rung.inputs(), arithmetic).value
-            error = arithmetic.apply("subtract", arithmetic.number(float(flat[position])), exact)
-            # the error times 1/u first: u E may underflow
-            scaled = arithmetic.apply("multiply", error, arithmetic.number(1.0 / yardstick.u))
-            bound = arithmetic.number(float(yardstick.bound[position]))
-            yardstick.rho[position] = abs(arithmetic.rounded(arithmetic.apply("divide", scaled, bound)))
-            truths[position] = arithmetic.rounded(exact)
+            truths[position] = _adjudicate(bench, rung, output, position, float(flat[position]), arithmetic)
     except SliceTooLarge:
         return measured
+    return _with_spot(yardstick, flat, measured, truths)
+
+
+def replaced(
+    bench: Bench,
+    rung: Rung,
+    output: int,
+    values: Array,
+    measured: Measurement,
+    positions: Sequence[int],
+    arithmetic: Arithmetic,
+) -> tuple[int, Measurement]:
+    """Evaluate the elements at `positions` exactly whether flagged or not: how many could be, and the new figures."""
+    flat, truths = values.reshape(-1), {}
+    for position in positions:
+        with contextlib.suppress(*UNDEFINED):
+            truths[position] = _adjudicate(bench, rung, output, position, float(flat[position]), arithmetic)
+    return len(truths), _with_spot(rung.yardsticks[output], flat, measured, truths)
+
+
+def _adjudicate(bench: Bench, rung: Rung, output: int, position: int, value: float, a: Arithmetic) -> float:
+    """Put the exact rho of one element into the yardstick; its truth."""
+    yardstick = rung.yardsticks[output]
+    at = tuple(int(i) for i in np.unravel_index(position, bench.output_shapes[output]))
+    exact = evaluate(bench.program, output, at, rung.inputs(), a).value
+    error = a.apply("subtract", a.number(value), exact)
+    # the error times 1/u first: u E may underflow
+    scaled = a.apply("multiply", error, a.number(1.0 / yardstick.u))
+    rho = abs(a.rounded(a.apply("divide", scaled, a.number(float(yardstick.bound[position])))))
+    if not math.isnan(rho):  # 0/0: an exact result without any allowance
+        yardstick.rho[position] = rho
+    return a.rounded(exact)
+
+
+def _with_spot(yardstick: Yardstick, flat: Array, measured: Measurement, truths: Mapping[int, float]) -> Measurement:
+    """The figures with the largest rho after some elements were evaluated exactly."""
     worst = int(yardstick.rho.argmax())
+    if worst == measured.rho.index and worst not in truths:
+        return measured
     truth = truths.get(worst, float(yardstick.value[worst]))
     bound_there = float(yardstick.bound[worst])
     amplification = bound_there / abs(truth) if truth else np.inf

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from fuzz import __version__
+from fuzz.oracle.arithmetic import certifier_name
 from strategies.canonical import identity
 
 DISTRIBUTIONS = (
@@ -27,8 +28,11 @@ DISTRIBUTIONS = (
     "apache-tvm",
     "opt_einsum",
     "ml_dtypes",
+    "python-flint",
+    "mpmath",
 )
-"""opt_einsum and ml_dtypes count: the first, when importable, changes the order in which torch.einsum sums."""
+"""opt_einsum and ml_dtypes count: the first, when importable, changes the order in which torch.einsum sums. Arb
+(python-flint), else mpmath, certifies the truth and takes the place of a mere screen."""
 
 VARIABLES = (
     "OMP_NUM_THREADS",
@@ -65,6 +69,7 @@ def environment() -> dict[str, Any]:
         "cpu_flags": list(flags),
         "blas": blas(),
         "variables": variables(),
+        "certifier": certifier_name(),
         "longdouble_bits": int(np.finfo(np.longdouble).nmant) + 1,
     }
 

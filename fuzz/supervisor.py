@@ -201,6 +201,8 @@ class Supervisor:
 
 def _trouble(w: WorkerProcess, trace: str) -> InternalError:
     lines = trace.strip().splitlines()
+    if lines:  # what the engine says of itself needs no name of a class
+        lines[-1] = lines[-1].removeprefix(f"{InternalError.__module__}.{InternalError.__qualname__}: ")
     job = w.job
     where = f" at trial {job.name(w.crumb.read().position)}" if job is not None else ""
     error = InternalError(

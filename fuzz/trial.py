@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,14 @@ from msgspec import Struct, field
 from fuzz import rows
 from fuzz.adjudicate import measure
 from fuzz.backends.base import Array
+from fuzz.certify import Certifier, due
 from fuzz.execution import CAMPAIGN, Breadcrumb, Failure, NoBreadcrumb, Outcome, Ran, execute
 from fuzz.judge import Evidence, Judgement, Ladder, Probe, judge, suspicious
 from fuzz.ladder import Climb, benign_rho, climb
 from fuzz.measure import Measurement
-from fuzz.oracle.arithmetic import DependencyArithmetic
+from fuzz.oracle.arithmetic import Arithmetic, DependencyArithmetic, adjudicator
 from fuzz.oracle.element import evaluate
-from fuzz.probe import probe, shortened
+from fuzz.probe import probe, probe_benign, shortened
 from fuzz.rounding import misrounded
 from fuzz.targets import Target
 from fuzz.thresholds import ACCEPT, FLAG, ill_conditioned_above
@@ -32,6 +34,10 @@ SAMPLED_FIRST, SAMPLED_EVERY = 16, 64
 """Elements are kept of the first 16 trials of a problem, of every 64th, and of each with an outlier or a flag."""
 LONGEST_SLICE = 256
 """Reduction length up to which the leading inputs of a kept element are listed."""
+
+
+FLUSHED = "subnormals_flushed"
+"""The flush allowance explains every flagged element: they are not counted."""
 
 
 class Cell(Struct, frozen=True):
@@ -63,6 +69,11 @@ class Session:
         self.environment = environment
         self.breadcrumb: Breadcrumb = breadcrumb or NoBreadcrumb()
         self.workbench = Workbench(forensic=forensic)
+
+    @cached_property
+    def arithmetic(self) -> Arithmetic | None:
+        """What certifies, imported when first needed; None where neither Arb nor mpmath is installed."""
+        return adjudicator()
 
 
 def run_trial(
@@ -103,6 +114,8 @@ class _Trial:
             reduction_length=self.bench.reduction_length,
         )
         self._number = 0
+        self._due = due(self.problem.id, seed, index)
+        self._certifier: Certifier | None = None
 
     def run(self) -> TrialRows:
         home = self.bench.rung(self.problem.home)
@@ -152,6 +165,9 @@ class _Trial:
         rung = self.bench.rung(target.dtype)
         values = outcome.values[output]
         measured = measure(self.bench, rung, output, values)
+        certified: int | None = None
+        if (self._due or measured.flagged) and (certifier := self._certifies()) is not None:
+            certified, measured = certifier.certify(rung, output, values, measured)
         asked = suspicious(measured)
         ladder: Ladder | None = None
         no_ladder, died, benign = "", None, None
@@ -176,9 +192,17 @@ class _Trial:
             **rows.figures(measured),
             **rows.truth_figures(measured, ladder, rung.bound.known_by),
             **rows.verdict(judgement),
+            **({"flagged": 0} if judgement.verdict == FLUSHED else {}),
+            "certified": certified,
             "output_digest": digest,
             "seconds": outcome.seconds,
         }
+
+    def _certifies(self) -> Certifier | None:
+        if self._certifier is None and (arithmetic := self.session.arithmetic) is not None:
+            targets = len(self.cell.targets)
+            self._certifier = Certifier(self.bench, arithmetic, self.seed, self.index, targets)
+        return self._certifier
 
     def _judge(
         self,
@@ -198,11 +222,11 @@ class _Trial:
             flagged = rung.yardsticks[output].rho > FLAG
             void = bool(rung.truth.void(output).reshape(-1)[flagged].all())
         unrounded = None
-        if self.bench.contract.criterion is Criterion.CORRECTLY_ROUNDED and m.size and not suspicious(m):
+        if self.bench.contract.criterion is Criterion.CORRECTLY_ROUNDED and m.size and not m.nonfinite_mismatch:
             unrounded = misrounded(self.bench, rung, output, values)
         reduces = self.bench.reduction_length > 1
-        if suspicious(m) and reduces and ladder is not None and not m.nonfinite_mismatch:
-            short = self._probe(target, output)
+        if suspicious(m) and ladder is not None and not m.nonfinite_mismatch:
+            short = self._probe(target, output, reduces, ladder)
         return judge(
             Evidence(
                 measured=m,
@@ -218,13 +242,15 @@ class _Trial:
             )
         )
 
-    def _probe(self, target: Target, output: int) -> Probe | None:
-        problem = shortened(self.bench)
-        if problem is None:
+    def _probe(self, target: Target, output: int, reduces: bool, ladder: Ladder) -> Probe | None:
+        problem = shortened(self.bench) if reduces else None
+        if problem is not None:
+            bench = self.session.workbench.bench(problem)
+            answer = probe(self.bench, bench, target, output, self.seed, self.index, self._run)
+        elif ladder.high_rho <= FLAG:  # a narrower format inside: nothing else errs in the lower format alone
+            answer = probe_benign(self.bench, target, output, self.seed, self.index, self._run)
+        else:
             return None
-        answer = probe(
-            self.bench, self.session.workbench.bench(problem), target, output, self.seed, self.index, self._run
-        )
         return answer if isinstance(answer, Probe) else None
 
     def _pair_rows(self, first: int, second: int, a: Outcome, b: Outcome) -> None:

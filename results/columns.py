@@ -123,7 +123,9 @@ COLUMNS: tuple[Column, ...] = (
         "",
         "float32 (rho_internal <= 2), storage (beyond that, rho <= 2) or beyond: precision inside a 16-bit result",
     ),
-    Column("flagged", "int64", "elements", "elements with rho > 2"),
+    Column(
+        "flagged", "int64", "elements", "elements with rho > 2; 0 where reading subnormals as zero explains them all"
+    ),
     # nonfinite values
     Column("nan_count", "int64", "elements", "NaN in the output"),
     Column("inf_count", "int64", "elements", "infinities in the output"),
@@ -137,6 +139,14 @@ COLUMNS: tuple[Column, ...] = (
     Column("rung_dtype", "string", "", "dtype of the other rung of the precision ladder; null where it was not run"),
     Column("rung_rho", "float64", "1", "largest rho on that rung"),
     Column("rung_slope", "float64", "1", "s: 0 error shrinks with precision, 1 it does not; null where undefined"),
+    # certification of the oracle
+    Column(
+        "certified",
+        "int64",
+        "elements",
+        "elements at which Arb (or mpmath) confirmed the truth or took its place; 0 where their slices are too large, "
+        "null where the trial was not chosen: flagged outputs and 1 trial in 1,000 are",
+    ),
     # identity of bits, cost, failure
     Column("input_digest", "string", "", "xxh3-128 of the inputs"),
     Column("output_digest", "string", "", "xxh3-128 of the output: equal digests are equal bits"),

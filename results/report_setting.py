@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
+from results.certification import certification
 from results.layout import count, heading, say, table
 from results.reading import Results
 from results.setting import Setting, describe_environment, targets_that_ran, without_output
@@ -23,6 +24,8 @@ def print_setting(results: Results, ran: Setting, console: Console) -> None:
     for environment in ran.environments:
         record = results.environments.get(environment)
         say(console, f"environment {environment[:12]}" + (f": {describe_environment(record)}" if record else ""))
+    if line := certification(results, ran.environments):
+        say(console, line)
     console.print()
     rows = [
         (ran_target.target, _implementations(ran_target.implementations, ran_target.operators), ran_target.provenance)

@@ -8,6 +8,10 @@ from typing import Any, Protocol
 MPMATH_BITS = 200
 """More than three times the significand of float64: the slices of one element lose far less than 100 bits."""
 
+ARB_BITS = 256
+
+MPMATH = f"mpmath ({MPMATH_BITS} bits)"
+
 CERTIFY = "pip install 'ulpfuzz[certify]'"
 
 
@@ -61,7 +65,7 @@ class DependencyArithmetic:
 class MpmathArithmetic:
     """Multiprecision floating point; no error bound, many guard bits."""
 
-    name = f"mpmath ({MPMATH_BITS} bits)"
+    name = MPMATH
 
     def __init__(self) -> None:
         import mpmath
@@ -100,7 +104,7 @@ class MpmathArithmetic:
 class ArbArithmetic:
     """Ball arithmetic: the radius encloses every error."""
 
-    def __init__(self, bits: int = 256) -> None:
+    def __init__(self, bits: int = ARB_BITS) -> None:
         import flint
 
         self._flint, self._bits = flint, bits
@@ -138,8 +142,18 @@ class ArbArithmetic:
 
 def adjudicator() -> Arithmetic | None:
     """The best arithmetic installed: Arb, else mpmath, else None (`CERTIFY` is the line that installs both)."""
-    if importlib.util.find_spec("flint") is not None:
+    if present("flint"):
         return ArbArithmetic()
-    if importlib.util.find_spec("mpmath") is not None:
-        return MpmathArithmetic()
-    return None
+    return MpmathArithmetic() if present("mpmath") else None
+
+
+def certifier_name() -> str:
+    """The name of what `adjudicator` gives, without importing it; empty for None."""
+    if present("flint"):
+        return f"Arb ({ARB_BITS} bits)"
+    return MPMATH if present("mpmath") else ""
+
+
+def present(module: str) -> bool:
+    """Whether a module is installed."""
+    return importlib.util.find_spec(module) is not None

@@ -173,7 +173,8 @@ def _var(f: Frame) -> None:
     centred = x.value - mean
     distance = np.abs(centred)
     squares = centred * centred
-    scale = 1.0 / (n - f.static["ddof"]) if n != f.static["ddof"] else math.inf
+    divisor = n - f.static["ddof"]
+    scale = f.value.dtype.type(1.0) / divisor if divisor else math.inf  # Python's 1/3 has the digits of float64 only
 
     def total(values: Any) -> Any:
         return scale * np.sum(values, axis=axis, keepdims=keepdims)
