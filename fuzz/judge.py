@@ -9,6 +9,7 @@ from msgspec import Struct
 from fuzz.measure import Measurement
 from fuzz.thresholds import (
     ACCEPT,
+    COARSE_SPAN,
     COARSE_UNITS,
     DOWNCAST_RMS,
     FLAG,
@@ -91,7 +92,10 @@ class Ladder(Struct, frozen=True):
 
 
 class Probe(Struct, frozen=True):
-    """Reductions shortened to two terms: an error that stays is not one of accumulation."""
+    """The same problem with reductions of at most two terms: an error that stays is not one of accumulation.
+
+    Where they cannot be shortened, or there are none (`shortened` False), it tells about coarser units only.
+    """
 
     same_data_rho: float
     """Largest rho on the same kind of inputs."""
@@ -99,6 +103,7 @@ class Probe(Struct, frozen=True):
     """Largest rho on N(0,1) inputs."""
     benign_share: float
     """Share of elements above FLAG there."""
+    shortened: bool = True
 
 
 class Misrounded(Struct, frozen=True):
@@ -129,7 +134,7 @@ class Evidence(Struct, frozen=True):
     reduces: bool = False
     probe: Probe | None = None
     misrounded: Misrounded | None = None
-    """Set where the operation has to be correctly rounded, is not, and nothing else is suspicious."""
+    """Set where the operation has to be correctly rounded and is not: one rounding cannot be unstable."""
 
 
 class Judgement(Struct, frozen=True):
@@ -234,8 +239,12 @@ def _by_ladder(e: Evidence, ladder: Ladder) -> Judgement:
         # what float32 loses beyond the last bit of a 16-bit result is a matter of the float32 kernel's own rows
         return _accepted(m, e.u)
     figures = f"rho {m.rho.largest:.3g} ({ladder.low} {ladder.low_rho:.3g}, {ladder.high} {ladder.high_rho:.3g})"
-    if e.reduces and e.probe is not None:
+    if e.probe is not None and (unit := _coarse_unit(e, ladder, e.probe)):
+        return Judgement("low_precision", f"{figures}; {unit}")
+    if e.reduces and e.probe is not None and e.probe.shortened:
         return _reduction(e, e.probe, figures)
+    if e.misrounded is not None:
+        return _not_correctly_rounded(m, e.misrounded)
     if ladder.saturated:
         return Judgement("unstable", f"{figures}: no correct digit in either precision here, N(0,1) inputs fare better")
     if m.rho.largest <= FLAG:
@@ -252,15 +261,27 @@ def _standstill(ladder: Ladder) -> str:
     return f"{rungs}, s = {ladder.slope:.2f}"
 
 
+def _coarse_unit(e: Evidence, ladder: Ladder, probe: Probe) -> str:
+    """The coarser unit that explains the error on benign data, or nothing.
+
+    Without shorter reductions a higher rung that is healthy has to say that the formula itself is.
+    """
+    if probe.benign_share < LOW_PRECISION_SHARE or not (probe.shortened or ladder.high_rho <= FLAG):
+        return ""
+    size = probe.benign_rho * e.u
+    what = "two-term reductions err" if probe.shortened else "N(0,1) inputs err"
+    return next(
+        (
+            f"{what} by up to {size:.2g}: unit {name}"
+            for unit, name in COARSE_UNITS
+            if COARSE_SPAN * unit < size <= unit
+        ),
+        "",
+    )
+
+
 def _reduction(e: Evidence, probe: Probe, figures: str) -> Judgement:
     m = e.measured
-    if probe.benign_share >= LOW_PRECISION_SHARE:
-        for unit, name in COARSE_UNITS:
-            if probe.benign_rho * e.u <= unit:
-                return Judgement(
-                    "low_precision",
-                    f"{figures}; two-term reductions err by up to {probe.benign_rho * e.u:.2g}: unit {name}",
-                )
     sequential = m.rho_sequential_max if m.rho_sequential_max is not None else m.rho_sequential
     if probe.same_data_rho <= FLAG and sequential <= ACCEPT:
         return Judgement(

@@ -13,7 +13,7 @@ from fuzz.execution import LADDER, Failure, Run
 from fuzz.judge import Downcast, Ladder
 from fuzz.measure import Measurement, Yardstick
 from fuzz.targets import Target
-from fuzz.thresholds import FLAG, LOST
+from fuzz.thresholds import FLAG, LOST, lost_at_most
 from fuzz.workbench import Bench, Rung, copy_inputs
 from strategies.expressions import parse_recipe
 from strategies.precision import DType, precision
@@ -94,6 +94,7 @@ def _climb_up(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     slope, saturated = _slope(
         c.rho, high.yardsticks[c.output].rho, home.yardsticks[c.output], high.yardsticks[c.output]
     )
+    saturated = saturated and _losable(high, c.output)
     rho = measured.rho.largest
     ladder = Ladder(c.pair.high, rho, c.measured.rho.largest, rho, slope, c.pair.low, c.pair.high)
     ladder = structs.replace(ladder, high_sequential=measured.rho_sequential_max)
@@ -129,6 +130,7 @@ def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
         return outcome
     measured = measure(c.bench, low, c.output, outcome.values[c.output])
     slope, saturated = _slope(low.yardsticks[c.output].rho, c.rho, low.yardsticks[c.output], home.yardsticks[c.output])
+    saturated = saturated and _losable(home, c.output)
     rho = measured.rho.largest
     ladder = Ladder(c.pair.low, rho, rho, c.measured.rho.largest, slope, c.pair.low, c.pair.high)
     ladder = structs.replace(ladder, high_sequential=c.measured.rho_sequential_max)
@@ -146,7 +148,8 @@ def _slope(rho_low: Array, rho_high: Array, low: Yardstick, high: Yardstick) -> 
     """s as the median over the elements flagged at the low rung, else over those flagged at the high one.
 
     An element without a correct digit on either rung cannot get worse: its slope is 1 whatever the cause. Such elements
-    count only where there are no others; the second value then says so.
+    count only where there are no others; the second value then says so. Where nothing is rounded, E = 0 and an error on
+    both rungs is none of rounding: a slope of 1.
     """
     flagged = rho_low > FLAG
     if not flagged.any():
@@ -156,9 +159,12 @@ def _slope(rho_low: Array, rho_high: Array, low: Yardstick, high: Yardstick) -> 
     telling = flagged & ~(_lost(rho_low, low) & _lost(rho_high, high))
     saturated = not telling.any()
     chosen = flagged if saturated else telling
-    ratio = np.maximum(rho_high[chosen], _SMALLEST_RHO) / np.maximum(rho_low[chosen], _SMALLEST_RHO)
     bits = high.precision.digits - low.precision.digits
-    return float(np.median(np.log2(ratio.astype(np.float64)))) / bits, saturated
+    unrounded = ((low.bound == 0) & (high.bound == 0) & (rho_low > FLAG) & (rho_high > FLAG))[chosen]
+    with np.errstate(all="ignore"):
+        ratio = np.maximum(rho_high[chosen], _SMALLEST_RHO) / np.maximum(rho_low[chosen], _SMALLEST_RHO)
+        slopes = np.where(unrounded, 1.0, np.log2(ratio.astype(np.float64)) / bits)
+    return float(np.median(slopes)), saturated
 
 
 def _lost(rho: Array, yardstick: Yardstick) -> Array:
@@ -166,6 +172,15 @@ def _lost(rho: Array, yardstick: Yardstick) -> Array:
     with np.errstate(all="ignore"):
         result: Array = rho * (yardstick.u * yardstick.bound) > LOST * np.abs(yardstick.value)
     return result
+
+
+def _losable(high: Rung, output: int) -> bool:
+    """Whether an unstable formula can have lost what the flagged elements of the high rung err by."""
+    yardstick = high.yardsticks[output]
+    with np.errstate(all="ignore"):
+        errors = (yardstick.rho * (yardstick.u * yardstick.bound))[yardstick.rho > FLAG]
+    largest = max((float(np.abs(a[np.isfinite(a)]).max(initial=0.0)) for a in high.inputs()), default=0.0)
+    return not errors.size or not float(np.median(errors)) > lost_at_most(yardstick.u, largest)
 
 
 def _second_opinion(c: Climb, run: Run, ladder: Ladder) -> Ladder:

@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import structs
 
 from fuzz.backends.base import Array
-from fuzz.execution import CAMPAIGN, Failure, Run
+from fuzz.execution import LADDER, Failure, Run
 from fuzz.judge import Probe
 from fuzz.ladder import draw_normal
 from fuzz.oracle.trace import trace
@@ -37,8 +37,11 @@ def shortened(bench: Bench) -> Problem | None:
 
 
 def probe(bench: Bench, short: Bench, target: Target, output: int, seed: int, index: int, run: Run) -> Probe | Failure:
-    """Run `target` on the shortened problem `short`, on the same kind of data and on N(0,1)."""
-    rung = short.rung(target.dtype)
+    """Run `target` on the shortened problem `short`, on the same kind of data and on N(0,1).
+
+    In the ladder's buffers: a problem that is short already is the trial's own, whose inputs and truth must stay.
+    """
+    rung = short.rung(target.dtype, LADDER)
     try:
         draw(structs.replace(short.problem, home=target.dtype), short.contract, seed, index, rung.arena.arrays)
     except ValueError as error:  # given arrays have one shape only
@@ -54,9 +57,21 @@ def probe(bench: Bench, short: Bench, target: Target, output: int, seed: int, in
     return Probe(float(same.max(initial=0.0)), float(benign.max(initial=0.0)), share)
 
 
+def probe_benign(bench: Bench, target: Target, output: int, seed: int, index: int, run: Run) -> Probe | Failure:
+    """The same for a problem that has no shorter form: on N(0,1) alone."""
+    rung = bench.rung(target.dtype, LADDER)
+    draw_normal(bench, rung, seed, index)
+    benign = _rho(bench, rung, target, output, run)
+    if isinstance(benign, Failure):
+        return benign
+    share = float(np.mean(benign > FLAG)) if benign.size else 0.0
+    largest = float(benign.max(initial=0.0))
+    return Probe(largest, largest, share, shortened=False)
+
+
 def _rho(short: Bench, rung: Rung, target: Target, output: int, run: Run) -> Array | Failure:
     rung.refresh()
-    outcome = run(short, target, CAMPAIGN)
+    outcome = run(short, target, LADDER)
     if isinstance(outcome, Failure):
         return outcome
     rung.yardsticks[output].measure(outcome.values[output])

@@ -23,6 +23,16 @@ LOST: Final = 0.5
 """Relative error from which an element has no correct digit: its error cannot grow with precision any more, so its
 slope is 1 whether the formula is wrong or merely loses all digits in this region."""
 
+
+def lost_at_most(u: float, inputs: float) -> float:
+    """Largest error that an unstable formula can leave of inputs up to `inputs` in the format with unit roundoff `u`.
+
+    To lose e it must round an intermediate of e/u: above this limit one 1/sqrt(u) times larger than the squares of the
+    inputs, and than 1. One-pass variances round squares, differences of exponentials and 1 - erf numbers of about 1.
+    """
+    return float(u**0.5) * max(1.0, inputs) ** 2
+
+
 REPRESENTABLE_SHARE: Final = 0.99
 """Share of the higher rung's outputs that are numbers of the lower format, or that ignore the extra low bits of the
 inputs, from which on the work was done in the lower format. Genuine float64 results measure 0.00."""
@@ -37,6 +47,10 @@ roundings in float32: those measure 0.3-0.98 (0.9999 for a single row), a wrong 
 
 COARSE_UNITS: Final = ((2.0**-11, "2^-11 (TF32 or float16)"), (2.0**-8, "2^-8 (bfloat16)"))
 """Unit roundoffs of narrower formats that hardware mixes in."""
+
+COARSE_SPAN: Final = 2.0**-10
+"""Share of a coarser unit that its roundings leave at least in units of E on small samples: E holds up to some hundred
+roundings. What errs by less, such as a few roundings of float64, does not come from that unit."""
 
 LOW_PRECISION_SHARE: Final = 0.5
 """Share of elements above FLAG, on benign data with reductions of at most two terms, from which a coarser unit is the

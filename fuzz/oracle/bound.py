@@ -147,7 +147,7 @@ class Bound:
             np.copyto(frame.value, values)
             frame.magnitude()
             if self.charges.flush:
-                np.add(frame.magnitude(), self.charges.flushed(frame.magnitude()), out=frame.parts[0])
+                np.add(frame.magnitude(), self.charges.read_as_zero(frame.magnitude()), out=frame.parts[0])
             if careful:
                 frame.parts[0][~np.isfinite(frame.parts[0])] = 0.0
         for rule, frame in self._steps:

@@ -39,6 +39,10 @@ class Charges(Struct, frozen=True):
         """
         return np.where(magnitude < 2.0 * self.u * self.flush, self.flush, 0.0)
 
+    def read_as_zero(self, magnitude: Any) -> Any:
+        """The allowance for reading an input of this magnitude as zero where it is subnormal: itself. None for 0."""
+        return np.where(magnitude < self.u * self.flush, magnitude / self.u, 0.0)
+
 
 class Operand:
     """Anything a rule reads: a value with magnitude and error parts."""

@@ -60,8 +60,9 @@ def multiply_in_bfloat16(w: Array, columns: Array) -> Array:
     return total
 
 
-def grouped(x: Array, w: Array, *, stride: int, padding: int, before: int = 0, first: int = 0,
-            multiply: Multiply = np.matmul) -> Array:
+def grouped(
+    x: Array, w: Array, *, stride: int, padding: int, before: int = 0, first: int = 0, multiply: Multiply = np.matmul
+) -> Array:
     """x (N, G, I, *space), w (G, O, I, *kernel). `before`: padding moved from the far border to the near one;
     `first`: where the first window starts."""
     space = w.ndim - 3
