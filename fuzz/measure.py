@@ -152,13 +152,17 @@ class Yardstick:
             return measured
 
     def _like_the_formula(self) -> Array:
-        """Flagged elements whose error is what the formula itself gives in this dtype because it overflows inside."""
+        """Flagged elements whose error is what the formula itself gives in this dtype because it overflows inside.
+
+        Where that is no number, any other finite one is no worse.
+        """
         off = (self.rho > FLAG) & self._overflow().reshape(-1)
         if self._plain is None:
             return np.zeros(self.size, bool)
         if off.any():
-            gap = np.abs(self._output.astype(self._wide) - self._plain().reshape(-1))
-            off &= gap <= FLAG * self.u * self.bound
+            formula = self._plain().reshape(-1)
+            gap = np.abs(self._output.astype(self._wide) - formula)
+            off &= (gap <= FLAG * self.u * self.bound) | ~np.isfinite(formula)
         return off
 
     def _with_nonfinite(self, overflowed: Array | None = None) -> Measurement:
@@ -177,9 +181,11 @@ class Yardstick:
         mismatch = (nan_y != nan_v) | (inf_y != inf_v) | (inf_y & inf_v & (np.sign(y) != np.sign(v)))
         explained = mismatch & self._overflow().reshape(-1) if mismatch.any() else mismatch.copy()
         mismatch &= ~explained
-        if self._plain is not None and (doubtful := mismatch & np.isfinite(v)).any():
+        if self._plain is not None and mismatch.any():
             # the formula itself divides by a number that has underflowed to zero
-            formula = doubtful & ~np.isfinite(y) & ~np.isfinite(self._plain().reshape(-1))
+            z = self._plain().reshape(-1)
+            alike = np.isfinite(v) | (z == y) | (np.isnan(z) & nan_y)  # beside a given infinity: the very same
+            formula = mismatch & ~np.isfinite(y) & ~np.isfinite(z) & alike
             explained |= formula
             mismatch &= ~formula
         out = nan_y | nan_v | inf_y | inf_v

@@ -187,6 +187,8 @@ def _var(f: Frame) -> None:
         f.put(0, total(3.0 * squares))
         if n > 1:
             f.put(n, total(squares))
+        if f.charges.flush:
+            f.put(0, total(f.charges.flushed(squares)))
     magnitude_mean = np.mean(x.magnitude(), axis=axis, keepdims=keepdims)
     mean_parts = {key: np.mean(part, axis=axis, keepdims=keepdims) for key, part in x.parts.items()}
     if rounding:
