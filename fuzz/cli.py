@@ -35,8 +35,15 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show a traceback instead o
 @app.command()
 def run(
     what: Annotated[
-        list[str], typer.Argument(metavar="OPERATOR...|FILE.toml", help="Operators, or one campaign file.")
-    ],
+        list[str], typer.Argument(metavar="OPERATOR...|all|FILE.toml", help="Operators, or one campaign file.")
+    ] = [],  # noqa: B006
+    operators: Annotated[
+        list[str], typer.Option("--operators", metavar="A,B|all", help="Operators, another way to name them.")
+    ] = [],  # noqa: B006
+    recipes: Annotated[
+        str | None,
+        typer.Option(metavar="standard", help="Five kinds of inputs, default sizes, 5 trials each; not with --input."),
+    ] = None,
     dims: Annotated[list[str], typer.Option("--dims", metavar="N=2,C=32", help="Sizes of the operator's dims.")] = [],  # noqa: B006
     inputs: Annotated[
         list[str], typer.Option("--input", metavar="x=RECIPE", help="Input distribution; repeatable.")
@@ -63,7 +70,8 @@ def run(
     from fuzz import commands
 
     return commands.run(
-        what=what,
+        what=[*what, *(name.strip() for text in operators for name in text.split(",") if name.strip())],
+        recipes=recipes,
         dims=dims,
         inputs=inputs,
         attributes=attributes,

@@ -19,12 +19,14 @@ from fuzz.directory import CampaignDirectory, default_directory
 from fuzz.errors import Interrupted, UserError
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.progress import display
-from fuzz.spec import CampaignSpec, ProblemSpec, Published, read_toml, resolve
+from fuzz.request import CampaignSpec, ProblemSpec, Published
+from fuzz.spec import read_toml, resolve
 from fuzz.supervisor import Limits
 from fuzz.targets import split_targets
 from results.errors import StoreError
 from strategies.contract import Scalar
 from strategies.expressions import RecipeError, split_input
+from strategies.standard import TRIALS
 
 Value = TypeVar("Value")
 
@@ -42,6 +44,7 @@ def settings(workers: int, call: float, compile_: float, shard_trials: int | Non
 def run(
     *,
     what: Sequence[str],
+    recipes: str | None,
     dims: Sequence[str],
     inputs: Sequence[str],
     attributes: Sequence[str],
@@ -57,7 +60,7 @@ def run(
     settings: Settings,
 ) -> int:
     """Create a campaign, run it, report. The exit code is 1 when a finding remains."""
-    spec, base, files = _request(what, dims, inputs, attributes)
+    spec, base, files = _request(what, recipes, dims, inputs, attributes)
     changes = {
         "dtypes": tuple(dtypes),
         "targets": tuple(split_targets(targets)) if targets is not None else (),
@@ -160,21 +163,26 @@ def _interruptible(path: Path) -> Iterator[None]:
 
 
 def _request(
-    what: Sequence[str], dims: Sequence[str], inputs: Sequence[str], attributes: Sequence[str]
+    what: Sequence[str], recipes: str | None, dims: Sequence[str], inputs: Sequence[str], attributes: Sequence[str]
 ) -> tuple[CampaignSpec, Path, tuple[Path, ...]]:
+    if not what:
+        raise UserError("Missing argument: name operators, a TOML file, or write `ulpfuzz run all --recipes standard`")
     files = [name for name in what if name.endswith(".toml")]
     if files:
         if len(what) > 1:
             raise UserError("name either one TOML file or operators, not both")
         if dims or inputs or attributes:
             raise UserError("--dims, --input and --attr belong to operators: write them into the TOML file")
+        if recipes is not None:
+            raise UserError("--recipes goes with operators: a TOML file names the recipes of its inputs itself")
         spec, extensions = read_toml(Path(files[0]))
         return spec, Path(files[0]).parent, extensions
     sizes = _once("dim", (_size(item) for text in dims for item in text.split(",")))
-    recipes = _once("input", (_input(text) for text in inputs))
+    given = _once("input", (_input(text) for text in inputs))
     values = _once("attribute", (_attribute(item) for text in attributes for item in text.split(",")))
-    problems = tuple(ProblemSpec(name, sizes, values, recipes) for name in what)
-    return CampaignSpec(problems=problems), Path(), ()
+    problems = tuple(ProblemSpec(name, sizes, values, given) for name in what)
+    spec = CampaignSpec(problems=problems, recipes=recipes)
+    return spec if recipes is None else structs.replace(spec, trials=TRIALS), Path(), ()
 
 
 def _once(kind: str, items: Iterable[tuple[str, Value]]) -> dict[str, Value]:

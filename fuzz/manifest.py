@@ -10,7 +10,8 @@ from msgspec import Struct
 
 import fuzz
 from fuzz.operators import operator
-from fuzz.spec import CampaignSpec, Resolved
+from fuzz.request import CampaignSpec
+from fuzz.spec import Resolved
 from fuzz.targets import Target, parse_target
 from fuzz.trial import Cell
 from results.columns import SCHEMA_VERSION
@@ -74,6 +75,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     shard_trials: int | None = None
     targets: tuple[str, ...]
     pairs: Pairs
+    recipes: str | None = None
+    """The set of kinds of inputs, where one was named."""
     published: str | None = None
     published_event: PublishedEvent | None = None
     skipped: tuple[str, ...] = ()
@@ -113,6 +116,7 @@ def manifest_of(resolved: Resolved, shard_trials: int | None) -> Manifest:
         shard_trials=shard_trials,
         targets=tuple(sorted({name for group in groups for name in group.targets})),
         pairs=groups[0].pairs,
+        recipes=spec.recipes,
         published=spec.published.rate if spec.published else None,
         published_event=_event(spec, groups[0].pairs),
         skipped=resolved.skipped,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from msgspec import Struct
 
 from fuzz.errors import UserError, unknown
 from fuzz.operators import operator
+from fuzz.request import CampaignSpec, ProblemSpec
+from fuzz.standard import expanded, named
 from fuzz.targets import Target, default_targets, parse_target, require_installed
 from fuzz.trial import Cell
-from strategies.contract import Contract, ContractError, Scalar
+from strategies.contract import Contract, ContractError
 from strategies.expressions import RecipeError, parse_recipe
 from strategies.given import STORE, Given
 from strategies.precision import PRECISIONS, narrowest
@@ -24,37 +27,6 @@ from strategies.problem import Problem, make_problem
 from strategies.recipes import ParameterError, Recipe
 
 PLANS = ("fixed", "survey")
-
-
-class ProblemSpec(Struct, frozen=True):
-    """One operator with sizes and inputs as typed by the user."""
-
-    operator: str
-    dims: dict[str, int] = {}
-    attributes: dict[str, Scalar] = {}
-    inputs: dict[str, str] = {}
-
-
-class Published(Struct, frozen=True):
-    """A rate somebody reported, and the event it counts: |a - b|/|b| above 1e-k for a pair, else against the truth."""
-
-    rate: str
-    pair: tuple[str, str] | None = None
-    above: int = 1
-
-
-class CampaignSpec(Struct, frozen=True, rename={"problems": "problem", "dtypes": "dtype"}):
-    """Everything a campaign is, as the user wrote it; renamed fields are the keys of the TOML file."""
-
-    problems: tuple[ProblemSpec, ...]
-    plan: str = "fixed"
-    trials: int = 1000
-    seed: int = 0
-    dtypes: tuple[str, ...] = ("float32",)
-    targets: tuple[str, ...] = ()
-    pairs: tuple[tuple[str, str], ...] = ()
-    title: str | None = None
-    published: Published | None = None
 
 
 _TOP = {"title", "plan", "trials", "seed", "dtype", "targets", "pairs", "published", "problem", "extensions"}
@@ -139,6 +111,7 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
     for dtype in spec.dtypes:
         if dtype not in PRECISIONS:
             raise unknown("dtype", dtype, PRECISIONS)
+    spec = named(spec)
     for problem in spec.problems:
         operator(problem.operator)
         if spec.plan == "survey" and (problem.dims or problem.inputs or problem.attributes):
@@ -155,7 +128,9 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
     if spec.plan == "fixed":
         for problem in spec.problems:
             for targets, compared in zip(groups, pairs, strict=True):
-                cells.append(Cell(_problem(problem, _home(targets), base), targets, compared))
+                home = _home(targets)
+                for one in expanded(spec, problem, home):
+                    cells.append(Cell(_problem(one, home, base), targets, compared))
     _refuse_repetitions(spec, cells, groups)
     return Resolved(spec, tuple(cells), tuple(groups), pairs, tuple(skipped))
 
@@ -248,7 +223,7 @@ def _problem(spec: ProblemSpec, home: str, base: Path) -> Problem:
 
 def _fits_in_memory(contract: Contract, problem: Problem) -> None:
     """Inputs and outputs alone, in float64 as the ladder holds them, must fit: the engine needs a multiple of it."""
-    sizes = dict(problem.dims)
+    sizes = defaultdict(lambda: 1, problem.dims)  # what follows from attributes (a convolution's output) counts as 1
     elements = sum(math.prod(spec.shape(sizes)) for spec in (*contract.inputs, *contract.outputs))
     needed, there = 8 * elements, psutil.virtual_memory().total
     if needed > there:

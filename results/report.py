@@ -15,6 +15,7 @@ from results.report_counts import print_pairs, print_targets, print_verdicts
 from results.report_findings import print_findings, print_undecided
 from results.report_overview import print_operators, print_problems
 from results.report_setting import print_setting
+from results.report_standard import print_closing, print_standard
 from results.report_why import print_bitwise, print_outliers, print_published
 from results.setting import setting, undecided
 from results.tallies import against_truth
@@ -48,7 +49,9 @@ def _campaign(results: Results, console: Console) -> None:
     ran = setting(results)
     console.print(Text(answer(results, groups), style="bold red" if groups else "bold green"))
     print_setting(results, ran, console)
-    if ran.problems > FEW_PROBLEMS or len(ran.operators) > 1:
+    if results.manifest.get("recipes"):
+        print_standard(results, console)
+    elif ran.problems > FEW_PROBLEMS or len(ran.operators) > 1:
         print_operators(results, console)
     elif ran.problems > 1:
         print_problems(results, console)
@@ -60,3 +63,5 @@ def _campaign(results: Results, console: Console) -> None:
     print_bitwise(results, console)
     print_findings(results, groups, console)
     print_undecided(results, console)
+    if results.manifest.get("recipes"):
+        print_closing(results, console)

@@ -67,6 +67,8 @@ def _wanted(manifest: dict[str, Any], ran: Setting) -> int | None:
 def _print_missing(results: Results, console: Console) -> None:
     notes = [str(note) for note in results.manifest.get("skipped") or ()]
     missing = without_output(results)
+    if results.manifest.get("recipes"):  # its tables show what a backend does not offer
+        missing = [item for item in missing if item.verdict != "unsupported"]
     if not notes and not missing:
         return
     console.print()

@@ -70,7 +70,8 @@ def test_matmul_passes_one_rung_and_fma_decides_the_bits(tmp_path: Path) -> None
     import numpy as np
 
     from fuzz.operators import operator
-    from fuzz.spec import CampaignSpec, ProblemSpec, resolve
+    from fuzz.request import CampaignSpec, ProblemSpec
+    from fuzz.spec import resolve
     from strategies.sampling import draw
 
     directory = tmp_path / "matmul"

@@ -9,7 +9,8 @@ import pytest
 
 from fuzz.errors import UserError
 from fuzz.manifest import manifest_from_plain, manifest_of
-from fuzz.spec import CampaignSpec, ProblemSpec, Published, read_toml, resolve
+from fuzz.request import CampaignSpec, ProblemSpec, Published
+from fuzz.spec import read_toml, resolve
 
 FILE = """
 title = "both"

@@ -13,7 +13,8 @@ from running import TINY, Cli, rows_of, wait_for, workers_of
 from fuzz.breadcrumb import Place
 from fuzz.job import QUARANTINE, Job
 from fuzz.plan import Piece, Shard, fixed_shards
-from fuzz.spec import CampaignSpec, ProblemSpec, resolve
+from fuzz.request import CampaignSpec, ProblemSpec
+from fuzz.spec import resolve
 from fuzz.trial import Cell, Death, Session, run_trial
 from fuzz.worker_process import LONGEST_STEP, Watch
 

@@ -1,0 +1,43 @@
+"""What a user asks for, as written: plain values, nothing looked up yet."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from strategies.contract import Scalar
+
+ALL = "all"
+"""Stands for every operator."""
+
+
+class ProblemSpec(Struct, frozen=True):
+    """One operator with sizes and inputs as typed by the user."""
+
+    operator: str
+    dims: dict[str, int] = {}
+    attributes: dict[str, Scalar] = {}
+    inputs: dict[str, str] = {}
+
+
+class Published(Struct, frozen=True):
+    """A rate somebody reported, and the event it counts: |a - b|/|b| above 1e-k for a pair, else against the truth."""
+
+    rate: str
+    pair: tuple[str, str] | None = None
+    above: int = 1
+
+
+class CampaignSpec(Struct, frozen=True, rename={"problems": "problem", "dtypes": "dtype"}):
+    """Everything a campaign is, as the user wrote it; renamed fields are the keys of the TOML file."""
+
+    problems: tuple[ProblemSpec, ...]
+    plan: str = "fixed"
+    trials: int = 1000
+    seed: int = 0
+    dtypes: tuple[str, ...] = ("float32",)
+    targets: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    title: str | None = None
+    published: Published | None = None
+    recipes: str | None = None
+    """A set of kinds of inputs that each problem is run with; set on the command line only."""
