@@ -84,7 +84,11 @@ def main() -> int:
         print(f"MISSED: {one.defect.operator} {one.defect.name} {one.defect.dtype}: {dict(one.seen)}; {one.other}")
     if arguments.write:
         head = INTRODUCTION.format(
-            trials=arguments.trials, faults=len(scores), operators=len(operators), flagged=FLAGGED_SHARE, named=NAMED_SHARE
+            trials=arguments.trials,
+            faults=len(scores),
+            operators=len(operators),
+            flagged=FLAGGED_SHARE,
+            named=NAMED_SHARE,
         )
         PAGE.write_text(f"{head}\n{table}\n")
     return 1 if missed else 0

@@ -1,0 +1,165 @@
+"""What the oracle costs: truth and bound of one trial against the plain float64 NumPy reference, for every operator.
+
+    python benchmarks/cost.py [--operators gelu,conv2d] [--rounds 7] [--no-memory]
+
+CPU time, both in turn in one process, medians over rounds. Wanted: at most 12 times the reference for elementwise
+operators and others that pass over their data, at most 3.5 times where a product of matrices dominates, at most 1 GB
+resident for a process that runs all operators on all backends. Exit code 1 if something is missed.
+"""
+
+# ruff: noqa: E402
+
+from __future__ import annotations
+
+from fuzz.supervisor import limit_threads
+
+limit_threads()
+
+import argparse
+import multiprocessing
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from quality_false_alarms import problem as memory_problem
+from quality_false_alarms import targets
+
+from fuzz.backends import BACKENDS
+from fuzz.operators import OPERATORS
+from fuzz.oracle.bound import bound
+from fuzz.trial import Cell, Session, run_trial
+from fuzz.workbench import Bench
+from strategies import make_problem, parse_recipe
+from strategies.sampling import draw
+
+ELEMENTWISE_LIMIT, PRODUCT_LIMIT, MEMORY_LIMIT = 12.0, 3.5, 1024.0
+BLOCK_SECONDS = 0.02
+
+PRODUCTS = {
+    "matmul": {"M": 256, "K": 256, "N": 256},
+    "batch_matmul": {"B": 2, "M": 192, "K": 192, "N": 192},
+    "dense": {"M": 256, "K": 256, "N": 256},
+    "conv1d": {"N": 1, "C": 64, "O": 256, "L": 512, "KL": 3},
+    "conv2d": {"N": 1, "C": 32, "O": 256, "H": 28, "W": 28, "KH": 3, "KW": 3},
+    "group_conv2d": {"N": 1, "G": 2, "I": 32, "O": 192, "H": 28, "W": 28, "KH": 3, "KW": 3},
+}
+"""Sizes at which the product dominates. The depthwise convolution has none: nine terms an output."""
+OTHERS = (
+    {"n": 50176},
+    {"rows": 64, "n": 784},
+    {"N": 2, "C": 32, "H": 28, "W": 28},
+    {"N": 2, "G": 8, "D": 4, "L": 784},
+    {"N": 2, "C": 16, "M": 2, "H": 28, "W": 28, "KH": 3, "KW": 3},
+)
+"""About 50,000 elements."""
+
+
+class Cost(NamedTuple):
+    """CPU seconds of one trial."""
+
+    operator: str
+    plain: float
+    oracle: float
+    ratio: float
+    limit: float
+
+    @property
+    def met(self) -> bool:
+        return self.ratio <= self.limit
+
+
+def dims(operator: str) -> dict[str, int]:
+    names = set(OPERATORS[operator].contract.dim_names)
+    return PRODUCTS.get(operator) or next(d for d in OTHERS if set(d) == names)
+
+
+def measure(operator: str, rounds: int) -> Cost:
+    """Truth and bound for float32 kernels, and the reference on the same numbers in float64."""
+    contract = OPERATORS[operator].contract
+    recipes = [parse_recipe(spec.default, (spec.name,)) for spec in contract.inputs]
+    bench = Bench(make_problem(contract, dims=dims(operator), home="float32", recipes=recipes))
+    rung = bench.rung("float32")
+    draw(bench.problem, contract, 0, 0, rung.arena.arrays)
+    inputs, interpreter = rung.inputs(), bound(bench.program, "float32")
+    wide = [array.astype(np.float64) for array in inputs]
+    attributes = dict(bench.problem.attributes)
+
+    def plain() -> Any:
+        return bench.operator.reference(*wide, **attributes)
+
+    def oracle() -> Any:
+        return interpreter(inputs)
+
+    plain(), oracle()
+    repeats = max(3, int(BLOCK_SECONDS / max(_seconds(plain, 3), 1e-6)))
+    pairs = [(_seconds(plain, repeats), _seconds(oracle, max(3, repeats // 4))) for _ in range(rounds)]
+    ratio = statistics.median(after / before for before, after in pairs)
+    one, other = (statistics.median(column) for column in zip(*pairs, strict=True))
+    return Cost(operator, one, other, ratio, PRODUCT_LIMIT if operator in PRODUCTS else ELEMENTWISE_LIMIT)
+
+
+def _seconds(function: Callable[[], Any], repeats: int) -> float:
+    start = time.process_time()
+    with np.errstate(all="ignore"):
+        for _ in range(repeats):
+            function()
+    return (time.process_time() - start) / repeats
+
+
+def memory() -> float:
+    """Megabytes resident at most in a process that runs every operator on every backend, two dtypes each."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_everything, args=(sender,))
+    process.start()
+    sender.close()
+    try:
+        return float(receiver.recv())
+    except EOFError:
+        raise SystemExit("the process that runs every operator failed, see above") from None
+    finally:
+        process.join()
+
+
+def _everything(sender: Any) -> None:
+    for backend in BACKENDS.values():
+        if backend.missing() is None:
+            backend.warm_up()
+    session = Session("cost")
+    for operator in OPERATORS:
+        for dtype in ("float32", "float64"):
+            cell = Cell(memory_problem(operator, dtype, "normal(0,1)"), targets(operator, dtype))
+            for index in range(2):
+                run_trial(cell, 0, index, session, ladder=index == 0)
+    sender.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--operators", default=",".join(OPERATORS), help="comma-separated")
+    parser.add_argument("--rounds", type=int, default=7, help="pairs of blocks (default 7)")
+    parser.add_argument("--no-memory", action="store_true", help="leave out the memory of a worker")
+    arguments = parser.parse_args()
+    print(f"{'operator':20}{'reference us':>14}{'truth+bound us':>16}{'ratio':>8}{'wanted':>8}")
+    missed = 0
+    for operator in arguments.operators.split(","):
+        cost = measure(operator, arguments.rounds)
+        missed += not cost.met
+        print(
+            f"{operator:20}{cost.plain * 1e6:14.0f}{cost.oracle * 1e6:16.0f}{cost.ratio:8.1f}{cost.limit:8.1f}"
+            f"{'' if cost.met else '  MISSED'}",
+            flush=True,
+        )
+    if not arguments.no_memory:
+        peak = memory()
+        missed += peak > MEMORY_LIMIT
+        print(f"peak memory with all operators on all backends: {peak:.0f} MB (wanted <= {MEMORY_LIMIT:.0f})")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
