@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fuzz.backends.base import Lazy
+from fuzz.backends.base import EVERY_FLOAT, Lazy
 from fuzz.backends.jax_backend import BACKEND, JaxArray, jnp, nn
 
 lax: Any = Lazy("jax.lax")
@@ -52,14 +52,14 @@ def calling(module: Any, name: str) -> Callable[..., JaxArray]:
 
 
 for _operator, (_path, _module, _name) in FUNCTIONS.items():
-    BACKEND.implementation(_operator, _name, f"{_path}.{_name}")(calling(_module, _name))
+    BACKEND.implementation(_operator, _name, f"{_path}.{_name}", dtypes=EVERY_FLOAT)(calling(_module, _name))
 
 
-@BACKEND.implementation("elu", "elu", "jax.nn.elu")
+@BACKEND.implementation("elu", "elu", "jax.nn.elu", dtypes=EVERY_FLOAT)
 def elu(x: JaxArray, *, alpha: float) -> JaxArray:
     return nn.elu(x, alpha)
 
 
-@BACKEND.implementation("clip", "clip", "jax.numpy.clip")
+@BACKEND.implementation("clip", "clip", "jax.numpy.clip", dtypes=EVERY_FLOAT)
 def clip(x: JaxArray, *, low: float, high: float) -> JaxArray:
     return jnp.clip(x, low, high)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fuzz.backends.base import Array
+from fuzz.backends.base import EVERY_FLOAT, Array
 from fuzz.backends.numpy_backend import BACKEND
 
 UFUNCS = {
@@ -42,28 +42,28 @@ def writing(ufunc: np.ufunc) -> Callable[..., None]:
 
 
 for _operator, _ufunc in UFUNCS.items():
-    BACKEND.operator(_operator, name=_ufunc.__name__, provenance="library", source=f"numpy.{_ufunc.__name__}")(
-        writing(_ufunc)
-    )
+    BACKEND.operator(
+        _operator, name=_ufunc.__name__, provenance="library", source=f"numpy.{_ufunc.__name__}", dtypes=EVERY_FLOAT
+    )(writing(_ufunc))
 
 
-@BACKEND.operator("clip", name="clip", provenance="library", source="numpy.clip")
+@BACKEND.operator("clip", name="clip", provenance="library", source="numpy.clip", dtypes=EVERY_FLOAT)
 def clip(x: Array, *, low: float, high: float, out: Array) -> None:
     np.clip(x, x.dtype.type(low), x.dtype.type(high), out=out)
 
 
-@BACKEND.operator("relu", name="maximum", provenance="composed", source="numpy.maximum(x, 0)")
+@BACKEND.operator("relu", name="maximum", provenance="composed", source="numpy.maximum(x, 0)", dtypes=EVERY_FLOAT)
 def relu(x: Array, *, out: Array) -> None:
     np.maximum(x, x.dtype.type(0), out=out)
 
 
-@BACKEND.operator("rsqrt", name="formula", provenance="composed", source="1 / numpy.sqrt(x)")
+@BACKEND.operator("rsqrt", name="formula", provenance="composed", source="1 / numpy.sqrt(x)", dtypes=EVERY_FLOAT)
 def rsqrt(x: Array, *, out: Array) -> None:
     np.sqrt(x, out=out)
     np.divide(x.dtype.type(1), out, out=out)
 
 
-@BACKEND.operator("sigmoid", name="formula", provenance="composed", source="1 / (1 + exp(-x))")
+@BACKEND.operator("sigmoid", name="formula", provenance="composed", source="1 / (1 + exp(-x))", dtypes=EVERY_FLOAT)
 def sigmoid(x: Array, *, out: Array) -> None:
     np.negative(x, out=out)
     np.exp(out, out=out)
@@ -71,7 +71,7 @@ def sigmoid(x: Array, *, out: Array) -> None:
     np.divide(x.dtype.type(1), out, out=out)
 
 
-@BACKEND.operator("silu", name="formula", provenance="composed", source="x / (1 + exp(-x))")
+@BACKEND.operator("silu", name="formula", provenance="composed", source="x / (1 + exp(-x))", dtypes=EVERY_FLOAT)
 def silu(x: Array, *, out: Array) -> None:
     np.negative(x, out=out)
     np.exp(out, out=out)
@@ -79,7 +79,9 @@ def silu(x: Array, *, out: Array) -> None:
     np.divide(x, out, out=out)
 
 
-@BACKEND.operator("elu", name="formula", provenance="composed", source="where(x > 0, x, alpha expm1(min(x, 0)))")
+@BACKEND.operator(
+    "elu", name="formula", provenance="composed", source="where(x > 0, x, alpha expm1(min(x, 0)))", dtypes=EVERY_FLOAT
+)
 def elu(x: Array, *, alpha: float, out: Array) -> None:
     np.minimum(x, x.dtype.type(0), out=out)
     np.expm1(out, out=out)

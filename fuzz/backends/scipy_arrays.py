@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.backends.base import Array, Lazy
+from fuzz.backends.base import ALL_BUT_BFLOAT16, EVERY_FLOAT, Array, Lazy
 from fuzz.backends.scipy_backend import BACKEND
 
 special: Any = Lazy("scipy.special")
@@ -14,19 +14,25 @@ linalg: Any = Lazy("scipy.linalg")
 signal: Any = Lazy("scipy.signal")
 
 
-@BACKEND.operator("logsumexp", name="logsumexp", provenance="library", source="scipy.special.logsumexp")
+@BACKEND.operator(
+    "logsumexp", name="logsumexp", provenance="library", source="scipy.special.logsumexp", dtypes=ALL_BUT_BFLOAT16
+)
 def logsumexp(x: Array, *, axis: int) -> Array:
     result: Array = special.logsumexp(x, axis=axis)
     return result
 
 
-@BACKEND.operator("log_softmax", name="log_softmax", provenance="library", source="scipy.special.log_softmax")
+@BACKEND.operator(
+    "log_softmax", name="log_softmax", provenance="library", source="scipy.special.log_softmax", dtypes=EVERY_FLOAT
+)
 def log_softmax(x: Array, *, axis: int) -> Array:
     result: Array = special.log_softmax(x, axis=axis)
     return result
 
 
-@BACKEND.operator("norm", name="norm", provenance="library", source="scipy.linalg.norm(check_finite=False)")
+@BACKEND.operator(
+    "norm", name="norm", provenance="library", source="scipy.linalg.norm(check_finite=False)", dtypes=ALL_BUT_BFLOAT16
+)
 def norm(x: Array, *, axis: int, ord: float) -> Array:
     result: Array = linalg.norm(x, ord, axis, check_finite=False)
     return result

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fuzz.backends.base import Array
+from fuzz.backends.base import EVERY_FLOAT, Array
 from fuzz.backends.scipy_backend import BACKEND, special
 
 UFUNCS = {
@@ -32,10 +32,12 @@ def writing(name: str) -> Callable[..., None]:
 
 
 for _operator, _name in UFUNCS.items():
-    BACKEND.operator(_operator, name=_name, provenance="library", source=f"scipy.special.{_name}")(writing(_name))
+    BACKEND.operator(_operator, name=_name, provenance="library", source=f"scipy.special.{_name}", dtypes=EVERY_FLOAT)(
+        writing(_name)
+    )
 
 
-@BACKEND.operator("silu", name="expit", provenance="composed", source="x * scipy.special.expit(x)")
+@BACKEND.operator("silu", name="expit", provenance="composed", source="x * scipy.special.expit(x)", dtypes=EVERY_FLOAT)
 def silu(x: Array, *, out: Array) -> None:
     special.expit(x, out=out)
     np.multiply(out, x, out=out)

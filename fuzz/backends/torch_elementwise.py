@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fuzz.backends.base import EVERY_FLOAT
 from fuzz.backends.torch_backend import BACKEND, F, Tensor, torch
 
 FUNCTIONS = {
@@ -46,19 +47,19 @@ def calling(name: str) -> Callable[..., Tensor]:
 
 
 for _operator, _name in FUNCTIONS.items():
-    BACKEND.implementation(_operator, _name, f"torch.{_name}")(calling(_name))
+    BACKEND.implementation(_operator, _name, f"torch.{_name}", dtypes=EVERY_FLOAT)(calling(_name))
 
 
-@BACKEND.implementation("silu", "silu", "torch.nn.functional.silu")
+@BACKEND.implementation("silu", "silu", "torch.nn.functional.silu", dtypes=EVERY_FLOAT)
 def silu(x: Tensor) -> Tensor:
     return F.silu(x)
 
 
-@BACKEND.implementation("elu", "elu", "torch.nn.functional.elu")
+@BACKEND.implementation("elu", "elu", "torch.nn.functional.elu", dtypes=EVERY_FLOAT)
 def elu(x: Tensor, *, alpha: float) -> Tensor:
     return F.elu(x, alpha=alpha)
 
 
-@BACKEND.implementation("clip", "clamp", "torch.clamp")
+@BACKEND.implementation("clip", "clamp", "torch.clamp", dtypes=EVERY_FLOAT)
 def clip(x: Tensor, *, low: float, high: float) -> Tensor:
     return torch.clamp(x, low, high)

@@ -5,8 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from fuzz.backends.base import Array, Unsupported
-from fuzz.backends.tvm_operators import BACKEND, Tensor, constant, formula, legalized, library, te, topi
+from fuzz.backends.base import ALL_BUT_BFLOAT16, EVERY_FLOAT, Array, Unsupported
+from fuzz.backends.tvm_operators import (
+    BACKEND,
+    HALF_AND_SINGLE,
+    Tensor,
+    constant,
+    formula,
+    legalized,
+    library,
+    te,
+    topi,
+)
 
 
 def _average(x: Tensor, axes: tuple[int, ...]) -> Tensor:
@@ -22,19 +32,19 @@ def _channel(p: Tensor) -> Tensor:
     return topi.reshape(p, (*p.shape, 1, 1))
 
 
-@BACKEND.implementation("mean", "relax", "relax.op.mean")
+@BACKEND.implementation("mean", "relax", "relax.op.mean", dtypes=EVERY_FLOAT)
 def relax_mean(x: Array, *, axis: int) -> Any:
     return legalized("mean", x, module="relax.op", axis=axis % x.ndim)
 
 
-@BACKEND.implementation("var", "relax", "relax.op.variance")
+@BACKEND.implementation("var", "relax", "relax.op.variance", dtypes=EVERY_FLOAT)
 def relax_var(x: Array, *, axis: int, ddof: int) -> Any:
     if ddof:
         raise Unsupported("relax.op.variance divides by n: it has no ddof")
     return legalized("variance", x, module="relax.op", axis=axis % x.ndim)
 
 
-@BACKEND.implementation("std", "relax", "relax.op.std")
+@BACKEND.implementation("std", "relax", "relax.op.std", dtypes=EVERY_FLOAT)
 def relax_std(x: Array, *, axis: int, ddof: int) -> Any:
     if ddof:
         raise Unsupported("relax.op.std divides by n: it has no ddof")
@@ -74,7 +84,7 @@ def topi_max(x: Tensor, *, axis: int) -> Tensor:
     return topi.max(x, axis=axis % 2)
 
 
-@library("argmax", "topi.argmax, and the value there")
+@library("argmax", "topi.argmax, and the value there", ALL_BUT_BFLOAT16)
 def topi_argmax(x: Tensor, *, axis: int) -> Tensor:
     line = axis % 2
     index = topi.argmax(x, axis=line)
@@ -99,14 +109,14 @@ def topi_log_softmax(x: Tensor, *, axis: int) -> Tensor:
     return topi.nn.log_softmax(x, axis=axis % 2)
 
 
-@library("batch_norm_training", "topi.nn.batch_norm(training=True, momentum=1)")
+@library("batch_norm_training", "topi.nn.batch_norm(training=True, momentum=1)", ("float32", "float64"))
 def topi_batch_norm_training(x: Tensor, gamma: Tensor, beta: Tensor, *, eps: float) -> tuple[Tensor, ...]:
     zero = topi.full_like(gamma, 0.0)
     found = topi.nn.batch_norm(x, gamma, beta, zero, zero, axis=1, epsilon=eps, training=True, momentum=1.0)
     return tuple(found)
 
 
-@library("group_norm", "topi.nn.group_norm")
+@library("group_norm", "topi.nn.group_norm", HALF_AND_SINGLE)
 def topi_group_norm(x: Tensor, gamma: Tensor, beta: Tensor, *, eps: float) -> Tensor:
     n, groups, depth, length = (int(size) for size in x.shape)
     flat = (groups * depth,)
@@ -115,7 +125,7 @@ def topi_group_norm(x: Tensor, gamma: Tensor, beta: Tensor, *, eps: float) -> Te
     return topi.reshape(y, x.shape)
 
 
-@library("instance_norm", "topi.nn.instance_norm")
+@library("instance_norm", "topi.nn.instance_norm", HALF_AND_SINGLE)
 def topi_instance_norm(x: Tensor, gamma: Tensor, beta: Tensor, *, eps: float) -> Tensor:
     return topi.nn.instance_norm(x, gamma, beta, 1, [2, 3], eps)
 

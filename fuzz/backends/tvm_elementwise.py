@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fuzz.backends.base import Array
+from fuzz.backends.base import EVERY_FLOAT, Array
 from fuzz.backends.tvm_operators import (
     BACKEND,
+    NO_FLOAT16_INTRINSIC,
     Tensor,
     constant,
     expression,
@@ -30,6 +31,9 @@ ARITHMETIC = ("add", "multiply", "divide")
 INTRINSICS = ("exp2", "log1p")
 """Operators that exist as tirx intrinsics only."""
 
+NO_FLOAT16 = ("asinh", "sinh", "cosh", "erf", "log1p")
+"""Of these, those without float16: see `NO_FLOAT16_INTRINSIC`."""
+
 
 def _topi(name: str) -> Callable[..., Tensor]:
     def body(*inputs: Tensor) -> Tensor:
@@ -46,10 +50,11 @@ def _intrinsic(name: str) -> Callable[..., Tensor]:
 
 
 for _name in (*TOPI, *ARITHMETIC):
-    library(_name, f"topi.{_name}")(_topi(_name))
+    library(_name, f"topi.{_name}", NO_FLOAT16_INTRINSIC if _name in NO_FLOAT16 else EVERY_FLOAT)(_topi(_name))
 
 for _name in INTRINSICS:
-    expression(_name, "tirx", f"tirx.{_name}", "library", ("float32", "float64"))(_intrinsic(_name))
+    accepted = NO_FLOAT16_INTRINSIC if _name in NO_FLOAT16 else EVERY_FLOAT
+    expression(_name, "tirx", f"tirx.{_name}", "library", accepted)(_intrinsic(_name))
 
 
 @library("relu", "topi.nn.relu")
@@ -62,7 +67,7 @@ def topi_clip(x: Tensor, *, low: float, high: float) -> Tensor:
     return topi.clip(x, constant(low, x), constant(high, x))
 
 
-@BACKEND.implementation("silu", "relax", "relax.op.nn.silu")
+@BACKEND.implementation("silu", "relax", "relax.op.nn.silu", dtypes=EVERY_FLOAT)
 def relax_silu(x: Array) -> Any:
     return legalized("silu", x)
 

@@ -33,16 +33,14 @@ def test_every_operator_has_at_least_two_kinds_within_its_domains(home: str) -> 
 
 
 def test_the_five_kinds() -> None:
-    (kinds,) = zip(
-        *(problem.values() for problem in standard_inputs(OPERATORS["exp"].contract, "float32")), strict=True
-    )
-    assert kinds == (
+    problems = standard_inputs(OPERATORS["exp"].contract, "float32")
+    assert [problem["x"] for problem in problems] == [
         "normal(0,1)",
         "uniform(0,1)",
         "offset(1000,1)",
         "signed(loguniform(1e-09,1000))",
         "normal(0,30)",
-    )
+    ]
 
 
 def test_default_sizes_keep_the_contract() -> None:
@@ -61,7 +59,7 @@ def test_all_resolves_to_every_operator_and_dtype() -> None:
     assert {(cell.problem.operator, cell.problem.home) for cell in cells} == {
         (name, home) for name in OPERATORS for home in ("float32", "float16")
     }
-    assert 5 * len(OPERATORS) <= len(cells) / 2 <= 6 * len(OPERATORS)
+    assert 4 * len(OPERATORS) <= len(cells) / 2 <= 6 * len(OPERATORS)
 
 
 def test_all_goes_with_a_survey() -> None:
