@@ -228,7 +228,12 @@ def measure(operators: Sequence[str], count: int, seed: int, processes: int) -> 
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
         found = {}
         for operator, line in pool.imap_unordered(of_operator, work):
-            print(f"{operator}: {line.trials} trials, largest rho {line.largest:.3f}", file=sys.stderr, flush=True)
+            print(
+                f"{operator}: {line.trials} trials, {line.above} above 1, largest {line.largest:.3f} {line.where}, "
+                f"unexpected {line.alarms}",
+                file=sys.stderr,
+                flush=True,
+            )
             found[operator] = line
     return {operator: found[operator] for operator in operators}
 
