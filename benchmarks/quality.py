@@ -91,9 +91,7 @@ def page(command: str, trials: int, processes: int) -> tuple[str, bool]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", type=Path, help="file to write; without it the page is printed")
-    parser.add_argument(
-        "--trials", type=int, default=6, help="trials of the usual size a combination; half as many long"
-    )
+    parser.add_argument("--trials", type=int, default=6, help="usual trials a combination; half as many long ones")
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     command = " ".join(["python", "benchmarks/quality.py", *sys.argv[1:]])

@@ -6,6 +6,8 @@ One table for three readers: the page docs/known-defects.md, the false-alarm gat
 here apart, and the tests, which run every row and compare its value with mpmath.
 """
 
+# ruff: noqa: E501  # the table of defects has one row a line
+
 from __future__ import annotations
 
 import argparse

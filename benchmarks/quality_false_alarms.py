@@ -113,7 +113,7 @@ def problem(operator: str, dtype: DType, kind: str, *, long: bool = False) -> Pr
 def trials(
     operators: Sequence[str], count: int, seed: int = 0, dtypes: Sequence[DType] = DTYPES
 ) -> Iterator[tuple[Key, Row]]:
-    """((operator, target, dtype, kind), row) of every trial: `count` of the usual size, half as many of the long one."""
+    """((operator, target, dtype, kind), row) of every trial: `count` of the usual size, half as many long ones."""
     session = Session("quality")
     for operator in operators:
         outputs = len(OPERATORS[operator].contract.outputs)
@@ -240,8 +240,8 @@ def measure(operators: Sequence[str], count: int, seed: int, processes: int) -> 
 
 def table(lines: dict[str, Line]) -> str:
     """The lines as Markdown, the total last."""
-    head = "| operator | healthy trials | above 1 | largest rho | where | order | not judged | in combinations with a known defect |"
-    rows = [head, "| --- | ---: | ---: | ---: | --- | ---: | ---: | --- |"]
+    names = ("operator", "healthy trials", "above 1", "largest rho", "where", "order", "not judged", "known defects")
+    rows = ["| " + " | ".join(names) + " |", "| --- | ---: | ---: | ---: | --- | ---: | ---: | --- |"]
     for operator, line in lines.items():
         excluded = f"{line.defects}: {line.excluded_shown()}" if line.excluded else ""
         rows.append(
@@ -276,9 +276,7 @@ def passed(lines: dict[str, Line]) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--trials", type=int, default=6, help="trials of the usual size a combination; half as many long"
-    )
+    parser.add_argument("--trials", type=int, default=6, help="usual trials a combination; half as many long ones")
     parser.add_argument("--operators", default=",".join(OPERATORS), help="comma-separated")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)

@@ -2,15 +2,17 @@
 
     python benchmarks/quality_sensitivity.py [--trials 5] [--operators softplus,var] [--processes 2]
 
-The correctly rounded outputs are multiplied by 1 + k u or 1 - k u, the sign random for each element. `k` is the smallest
-whole number for which a trial is flagged, its median over the trials; `k, half` that for which half of its elements are. A
-bound that excuses too much needs a larger k: required is k <= 32 + 4 sqrt(n), n the longest reduction (prod: 32 + 5 n).
+The correctly rounded outputs are multiplied by 1 + k u or 1 - k u, the sign random for each element. `k` is the
+smallest whole number for which a trial is flagged, its median over the trials; `k, half` that for which half of its
+elements are. A bound that excuses too much needs a larger k: required is k <= 32 + 4 sqrt(n), n the longest reduction
+(prod: 32 + 5 n).
 
 Where the inputs are worse conditioned than that, no correct bound can meet it. Then k may reach 2.5 times the
-amplification A, the smallest E/|v| of a trial (median), but only if A itself is explained: A <= g kappa + 16 + 2 sqrt(n).
-kappa is the condition number sum |x_j dy/dx_j| / |y| of that element, measured without the oracle: the median of 63 changes
-of the float64 formula when every input changes by 2^-30 times a Cauchy number. g is 16 + 2 sqrt(n), for one rounding of
-each step and sqrt(n) of each sum; 4 for variances, which an error of the mean enters squared only.
+amplification A, the smallest E/|v| of a trial (median), but only if A itself is explained:
+A <= g kappa + 16 + 2 sqrt(n). kappa is the condition number sum |x_j dy/dx_j| / |y| of that element, measured without
+the oracle: the median of 63 changes of the float64 formula when every input changes by 2^-30 times a Cauchy number.
+g is 16 + 2 sqrt(n), for one rounding of each step and sqrt(n) of each sum (prod: 16 + 2 n); 4 for variances, which an
+error of the mean enters squared only.
 """
 
 from __future__ import annotations
