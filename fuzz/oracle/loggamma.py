@@ -7,6 +7,7 @@ recurrence (DLMF 5.11.1, 5.5.1), reflection for negative x (DLMF 5.5.3).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,19 @@ def _stirling(x: Any) -> Any:
 
 
 def digamma(x: Real) -> Real:
-    """Slope of `loggamma`; float64 is enough for a bound, but next to the pole at 0 it would overflow: -1/x there."""
-    slope: Real = scipy.special.digamma(x.astype(np.float64))
-    return np.where(np.abs(x) < 1e-30, -1.0 / x, slope)
+    """Slope of `loggamma` to the few digits that a bound needs: SciPy's takes 3 us an element around the root at 1.46.
+
+    psi(y) = psi(y + 6) - sum of 1/(y + k) (DLMF 5.5.2), psi(y + 6) by its asymptotic series (5.11.2) to 1e-9,
+    psi(x) = psi(1 - x) - pi / tan(pi x) for negative x (5.5.4).
+    """
+    reflected = x < 0
+    some = bool(reflected.any())
+    y = np.where(reflected, 1.0 - x, x) if some else x
+    shifted = y + 6.0
+    square = 1.0 / (shifted * shifted)
+    slope: Real = np.log(shifted) - 0.5 / shifted - square * (1.0 / 12.0 - square * (1.0 / 120.0 - square / 252.0))
+    for k in range(6):
+        slope = slope - 1.0 / (y + k)
+    if some:
+        slope = np.where(reflected, slope - math.pi / np.tan(math.pi * (x - np.round(x))), slope)
+    return slope

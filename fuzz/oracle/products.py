@@ -10,10 +10,10 @@ from fuzz.oracle.frames import Frame, Real
 from fuzz.oracle.primitives import taken
 
 
-def scaled_product(x: Real, axes: tuple[int, ...], keepdims: bool) -> Real:
+def scaled_product(x: Real, axis: tuple[int, ...], keepdims: bool) -> Real:
     """Product with significands and exponents apart: no partial product overflows or underflows."""
-    kept = [a for a in range(x.ndim) if a not in axes]
-    lines = np.transpose(x, (*kept, *axes)).reshape(*(x.shape[a] for a in kept), -1)
+    kept = [a for a in range(x.ndim) if a not in axis]
+    lines = np.transpose(x, (*kept, *axis)).reshape(*(x.shape[a] for a in kept), -1)
     if lines.shape[-1] == 0:
         lines = np.ones((*lines.shape[:-1], 1), x.dtype)
     significand, exponent = np.frexp(lines)
@@ -26,7 +26,7 @@ def scaled_product(x: Real, axes: tuple[int, ...], keepdims: bool) -> Real:
         significand = np.concatenate([product, significand[..., 2 * half :]], -1)
         exponent = np.concatenate([shift + more, exponent[..., 2 * half :]], -1)
     result: Real = np.ldexp(significand[..., 0], np.clip(exponent[..., 0], -(2**20), 2**20).astype(np.int32))
-    return np.expand_dims(result, axes) if keepdims else result
+    return np.expand_dims(result, axis) if keepdims else result
 
 
 def prod(f: Frame) -> None:
@@ -38,11 +38,21 @@ def prod(f: Frame) -> None:
     """
     (x,) = f.operands
     axis, keepdims, n = f.static["axis"], f.static["keepdims"], f.static["length"]
-    np.copyto(f.value, scaled_product(x.value, axis, keepdims))
     magnitude = x.magnitude()
     zero = magnitude == 0
     factors = np.where(zero, 1.0, magnitude)
-    others = scaled_product(factors, axis, keepdims)
+    least = np.prod(np.minimum(factors, 1.0), axis=axis, keepdims=keepdims)
+    most = np.prod(np.maximum(factors, 1.0), axis=axis, keepdims=keepdims)
+    # between these two lie all partial products in any order
+    edge = np.finfo(f.value.dtype)
+    if least.min(initial=1.0) > edge.tiny and most.max(initial=1.0) < edge.max:
+        product = np.prod
+    else:
+        product = scaled_product
+        least = scaled_product(np.minimum(factors, 1.0), axis, keepdims)
+        most = scaled_product(np.maximum(factors, 1.0), axis, keepdims)
+    np.copyto(f.value, product(x.value, axis=axis, keepdims=keepdims))
+    others = product(factors, axis=axis, keepdims=keepdims) if zero.any() else f.magnitude()
     zeros = np.sum(zero, axis=axis, keepdims=keepdims)
     for key, part in x.parts.items():
         without = np.sum(part / factors, axis=axis, keepdims=keepdims)
@@ -53,8 +63,6 @@ def prod(f: Frame) -> None:
         return
     f.put(n, f.magnitude())
     if floor := f.charges.underflow + f.charges.flush:
-        least = scaled_product(np.minimum(factors, 1.0), axis, keepdims)
-        most = scaled_product(np.maximum(factors, 1.0), axis, keepdims)
         # charges.underflow, half the smallest subnormal in units of u, is the smallest normal number
         may_underflow = (zeros == 0) & (least <= max(f.charges.underflow, f.charges.flush * f.charges.u))
         f.put(0, np.where(may_underflow, (n - 1) * floor * most, 0.0))
