@@ -127,6 +127,8 @@ class Evidence(Struct, frozen=True):
     """Why there is no ladder."""
     flush_rho: float | None = None
     """Largest rho with an allowance for flushed subnormals; None when not computed."""
+    like_flushed: bool = False
+    """NaN and infinities are where the formula has them once its subnormal inputs are zeros."""
     void: bool = False
     """First order is void at every flagged element."""
     benign_rho: float | None = None
@@ -152,6 +154,12 @@ def suspicious(m: Measurement) -> bool:
 def judge(e: Evidence) -> Judgement:
     """The verdict of one output against the truth."""
     m = e.measured
+    if m.nonfinite_mismatch and e.like_flushed and e.flush_rho is not None and e.flush_rho <= FLAG:
+        return Judgement(
+            "subnormals_flushed",
+            f"{m.nonfinite_mismatch} of {m.size} elements are NaN or infinite as the formula is with subnormal inputs "
+            f"read as zero; rho elsewhere {e.flush_rho:.2g}",
+        )
     if m.nonfinite_mismatch:
         return Judgement(
             "nonfinite_mismatch",

@@ -216,8 +216,9 @@ class _Trial:
     ) -> Judgement:
         rung = self.bench.rung(target.dtype)
         flush_rho, void, short = None, False, None
-        if m.rho.largest > FLAG:
+        if m.rho.largest > FLAG or m.nonfinite_mismatch:
             flush_rho = rung.flush_rho(output, values)
+        if m.rho.largest > FLAG:
             assert rung.truth is not None
             flagged = rung.yardsticks[output].rho > FLAG
             void = bool(rung.truth.void(output).reshape(-1)[flagged].all())
@@ -235,6 +236,7 @@ class _Trial:
                 no_ladder=no_ladder,
                 benign_rho=benign,
                 flush_rho=flush_rho,
+                like_flushed=bool(m.nonfinite_mismatch) and rung.like_flushed(output, values),
                 void=void,
                 reduces=reduces,
                 probe=short,

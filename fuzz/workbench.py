@@ -14,12 +14,12 @@ from fuzz.buffers import Arena, GuardedArray
 from fuzz.measure import PairYardstick, Yardstick
 from fuzz.operators import operator
 from fuzz.oracle.bound import Bound, Truth, bound
-from fuzz.oracle.plain import plain
+from fuzz.oracle.plain import plain, without_subnormals
 from fuzz.oracle.program import Program
 from fuzz.oracle.trace import trace
 from fuzz.targets import Target
 from strategies.contract import Contract, Shape
-from strategies.precision import DType
+from strategies.precision import DType, precision
 from strategies.problem import Problem
 
 CACHED_SHAPES = 32
@@ -93,6 +93,18 @@ class Rung:
         yardstick.refresh(truth.outputs[output], _overflow(truth, output), self._plain(output))
         return yardstick.measure(values).rho.largest
 
+    def like_flushed(self, output: int, values: Array) -> bool:
+        """Whether all that is NaN or infinite in `values` is what the truth, the formula, or the formula on inputs
+        with zeros for subnormals gives."""
+        assert self.truth is not None
+        seen = _nonfinite(values)
+        with np.errstate(all="ignore"):
+            alike = seen == _nonfinite(precision(self.dtype).round(self.yardsticks[output].value))
+        alike |= self.truth.overflow(output).reshape(-1)
+        for inputs in (self.inputs(), without_subnormals(self.inputs(), self.dtype)):
+            alike |= seen == _nonfinite(plain(self._bench.program, inputs, self.dtype)[output])
+        return bool(alike.all())
+
     def _plain(self, output: int) -> Callable[[], Array]:
         return lambda: plain(self._bench.program, self.inputs(), self.dtype)[output]
 
@@ -163,3 +175,9 @@ def copy_inputs(source: Mapping[str, Array], destination: Mapping[str, Array]) -
 
 def _overflow(truth: Truth, output: int) -> Callable[[], Array]:
     return lambda: truth.overflow(output)
+
+
+def _nonfinite(values: Array) -> Array:
+    """2 for NaN, the sign for an infinity, 0 for a number; flat."""
+    flat = values.reshape(-1).astype(np.float64)
+    return np.where(np.isnan(flat), 2, np.isinf(flat) * np.where(flat < 0, -1, 1))

@@ -23,6 +23,13 @@ def plain(program: Program, inputs: Sequence[Any], dtype: DType) -> tuple[Any, .
     return _plain(program, inputs, p.numpy.type, lambda result: result)
 
 
+def without_subnormals(inputs: Sequence[Any], dtype: DType) -> list[Any]:
+    """The inputs with zeros of the same sign in place of subnormals, as a processor in DAZ mode reads them."""
+    least = precision(dtype).smallest_normal
+    wide = [np.asarray(array).astype(np.float64) for array in inputs]
+    return [np.where(np.abs(x) < least, np.copysign(0.0, x), x) for x in wide]
+
+
 def _plain(
     program: Program, inputs: Sequence[Any], kind: type[np.floating[Any]], rounded: Callable[[Any], Any]
 ) -> tuple[Any, ...]:
