@@ -79,7 +79,7 @@ def print_doctor(console: Console, findings: Sequence[Finding]) -> None:
 
 
 def try_backend(name: str, extensions: Sequence[Path] = (), timeout: float = PROBE_SECONDS) -> Finding:
-    """Import the backend and run one tiny operator in float32 and float64, in a process of its own."""
+    """Import the backend and run one tiny operator in every format, in a process of its own."""
     subject, found = f"backend {name}", BACKENDS[name]
     if (line := found.missing()) is not None:
         return Finding(subject, "missing", "not installed", line)

@@ -19,6 +19,7 @@ from fuzz.backends.base import Array, Backend, Implementation, Request, Unsuppor
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.operators import OPERATORS
 from fuzz.oracle.trace import trace
+from strategies.precision import PRECISIONS, precision
 
 _SIZE = 4
 
@@ -29,7 +30,7 @@ def probe(found: Backend) -> dict[str, Any]:
     found.warm_up()
     facts: dict[str, Any] = {"seconds": time.perf_counter() - start}
     facts["devices"], facts["versions"] = list(found.devices()), found.versions()
-    facts["runs"] = {dtype: _run(found, dtype) for dtype in ("float32", "float64")}
+    facts["runs"] = {dtype: _run(found, dtype) for dtype in PRECISIONS}
     facts["flushes_subnormals"] = bool(np.float32(1e-39) * np.ones(1, "float32")[0] == 0)
     return facts
 
@@ -39,8 +40,12 @@ def _run(found: Backend, dtype: str) -> str:
     for operator, implementations in found.implementations.items():
         if operator not in OPERATORS:
             continue
+        accepting = [implementation for implementation in implementations if dtype in implementation.dtypes]
+        if not accepting:
+            reason = "no implementation accepts it"
+            continue
         try:
-            found.prepare(_request(found, operator, implementations[0], dtype))()
+            found.prepare(_request(found, operator, accepting[0], dtype))()
         except Unsupported as error:
             reason = last_line(error)
             continue
@@ -66,10 +71,11 @@ def _request(found: Backend, operator: str, implementation: Implementation, dtyp
 
 def aligned_ones(shape: tuple[int, ...], dtype: str) -> Array:
     """Ones at an address divisible by 64, which zero-copy exchange with jax and tvm asks for."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    kind = precision(dtype).numpy
+    size = int(np.prod(shape)) * kind.itemsize
     room = np.empty(size + 64, np.uint8)
     start = -room.ctypes.data % 64
-    array: Array = room[start : start + size].view(dtype).reshape(shape)
+    array: Array = room[start : start + size].view(kind).reshape(shape)
     array[...] = 1
     return array
 

@@ -53,7 +53,7 @@ def test_a_working_backend_shows_versions_devices_and_precisions() -> None:
     finding = try_backend("numpy")
     assert finding.status == "ok"
     assert finding.detail.startswith("numpy ")
-    assert "devices cpu; ran float32, float64" in finding.detail
+    assert "devices cpu; ran bfloat16, float16, float32, float64" in finding.detail
 
 
 @pytest.mark.heavy
