@@ -132,7 +132,7 @@ def _everything(sender: Any) -> None:
     session = Session("cost")
     for operator in OPERATORS:
         for dtype in ("float32", "float64"):
-            cell = Cell(memory_problem(operator, dtype, "normal(0,1)"), targets(operator, dtype))
+            cell = Cell(memory_problem(operator, dtype, "normal"), targets(operator, dtype))
             for index in range(2):
                 run_trial(cell, 0, index, session, ladder=index == 0)
     sender.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10))

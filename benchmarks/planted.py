@@ -74,7 +74,8 @@ def main() -> int:
     trials, flagged = sum(one.trials for one in due), sum(one.flagged for one in due)
     summary = (
         f"{len(scores)} faults in {len(operators)} operators, {sum(one.trials for one in scores)} trials: "
-        f"{flagged / trials:.2%} of {trials} flagged, {sum(one.named for one in due) / flagged:.2%} of these named right; "
+        f"{flagged / trials:.2%} of {trials} flagged, "
+        f"{sum(one.named for one in due) / flagged:.2%} of these named right; "
         f"{len(scores) - len(due)} harmless variants, {sum(one.flagged for one in scores if one.harmless)} flagged"
     )
     missed = [one for one in scores if not one.passed]
