@@ -30,9 +30,9 @@ input: {kinds}. Elementwise operators get 10,000 elements; a third of the trials
 Required: none above rho 2, at most {most:.1%} above 1. Measured: {trials} healthy trials, {share:.2%} above 1, largest
 {largest:.3f}: **{alarms_met}**.
 
-Combinations with a defect that [known-defects.md](known-defects.md) proves are counted apart, in the last column. *order*:
-trials explained by their order of accumulation, which is a choice (they may exceed 2 and are no finding). *not judged*: the
-target does not offer the form, or the bound means nothing (`indeterminate`).
+Combinations with a defect that [known-defects.md](known-defects.md) proves are counted apart, in the last column.
+*order*: trials explained by their order of accumulation, which is a choice (they may exceed 2 and are no finding).
+*not judged*: the target does not offer the form, or the bound means nothing (`indeterminate`).
 
 {alarms}
 
