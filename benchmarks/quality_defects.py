@@ -333,12 +333,13 @@ def table(rows: Sequence[Defect]) -> str:
         shown = show(defect, session)
         row, digits = shown.row, 17 if defect.dtype == "float64" else 9
         number = math.isfinite(shown.relative)
+        ulp = float(row.get("ulp_max") or 0)
         reason = defect.reason
         if defect.verdict == "not_correctly_rounded":
             reason += f"; {str(row['detail']).partition(' are not')[0]} are not the nearest number"
         cells = (
             defect.operator, defect.target, defect.dtype, shown.x, f"{shown.value:.{digits}g}",
-            mp.nstr(shown.truth, digits), f"{float(row.get("ulp_max") or 0):.3g}" if number else "",
+            mp.nstr(shown.truth, digits), f"{ulp:.3g}" if number else "",
             f"{shown.relative:.2g}" if number else "infinite", f"`{row['verdict']}`", reason, f"`{defect.command}`",
         )  # fmt: skip
         lines.append("| " + " | ".join(cells) + " |")
