@@ -40,8 +40,11 @@ class Charges(Struct, frozen=True):
         return np.where(magnitude < 2.0 * self.u * self.flush, self.flush, 0.0)
 
     def read_as_zero(self, magnitude: Any) -> Any:
-        """The allowance for reading an input of this magnitude as zero where it is subnormal: itself. None for 0."""
-        return np.where(magnitude < self.u * self.flush, magnitude / self.u, 0.0)
+        """The allowance for an input of this magnitude where it is subnormal; none for 0, which stays what it is.
+
+        Kernels read a subnormal number as 0 or as the smallest normal one.
+        """
+        return np.where((magnitude > 0) & (magnitude < self.u * self.flush), self.flush, 0.0)
 
 
 class Operand:
