@@ -24,6 +24,10 @@ from strategies.sampling import draw, extra_low_bits
 _SMALLEST_RHO = 1e-9
 """Stands for an error of exactly zero in a logarithm; float32 inputs are often summed exactly in float64."""
 
+_UNSEEN_RHO = 2.0**-10
+"""What the low rung can show of an error at least: a smaller one is an accident of its rounding. Without this floor a
+float64 error of three roundings, where the float32 result happens to be exact, would seem not to shrink."""
+
 
 class Pair(Struct, frozen=True):
     """Two neighbouring rungs."""
@@ -147,8 +151,8 @@ def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
 def _slope(rho_low: Array, rho_high: Array, low: Yardstick, high: Yardstick) -> tuple[float | None, bool]:
     """s as the median over the elements flagged at the low rung, else over those flagged at the high one.
 
-    An element without a correct digit on either rung cannot get worse: its slope is 1 whatever the cause. Such elements
-    count only where there are no others; the second value then says so. Where nothing is rounded, E = 0 and an error on
+    An element without a correct digit at the low rung errs by no more than its size there, so that the ratio exaggerates
+    the slope. Such elements count only where there are no others; the second value then says so. Where nothing is rounded, E = 0 and an error on
     both rungs is none of rounding: a slope of 1.
     """
     flagged = rho_low > FLAG
@@ -156,13 +160,13 @@ def _slope(rho_low: Array, rho_high: Array, low: Yardstick, high: Yardstick) -> 
         flagged = rho_high > FLAG
     if not flagged.any():
         return None, False
-    telling = flagged & ~(_lost(rho_low, low) & _lost(rho_high, high))
+    telling = flagged & ~_lost(rho_low, low)
     saturated = not telling.any()
     chosen = flagged if saturated else telling
     bits = high.precision.digits - low.precision.digits
     unrounded = ((low.bound == 0) & (high.bound == 0) & (rho_low > FLAG) & (rho_high > FLAG))[chosen]
     with np.errstate(all="ignore"):
-        ratio = np.maximum(rho_high[chosen], _SMALLEST_RHO) / np.maximum(rho_low[chosen], _SMALLEST_RHO)
+        ratio = np.maximum(rho_high[chosen], _SMALLEST_RHO) / np.maximum(rho_low[chosen], _UNSEEN_RHO)
         slopes = np.where(unrounded, 1.0, np.log2(ratio.astype(np.float64)) / bits)
     return float(np.median(slopes)), saturated
 
