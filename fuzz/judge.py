@@ -122,6 +122,8 @@ class Evidence(Struct, frozen=True):
 
     measured: Measurement
     u: float
+    smallest_normal: float = 0.0
+    """Of the target's dtype: below it a relative error says nothing about conditioning."""
     ladder: Ladder | None = None
     no_ladder: str = ""
     """Why there is no ladder."""
@@ -172,7 +174,7 @@ def judge(e: Evidence) -> Judgement:
     if not suspicious(m) and high <= FLAG:
         if e.misrounded is not None:
             return _not_correctly_rounded(m, e.misrounded)
-        return _accepted(m, e.u)
+        return _accepted(m, e)
     if m.rho.largest > FLAG and e.flush_rho is not None and e.flush_rho <= FLAG:
         return Judgement(
             "subnormals_flushed", f"rho {m.rho.largest:.3g}, with subnormals read as zero {e.flush_rho:.2g}"
@@ -209,19 +211,21 @@ def _excused(e: Evidence, ladder: Ladder) -> bool:
     return e.reduces and ladder.high_sequential is not None and ladder.high_sequential <= ACCEPT
 
 
-def _accepted(m: Measurement, u: float) -> Judgement:
-    accepted = _within_rounding(m, u)
+def _accepted(m: Measurement, e: Evidence) -> Judgement:
+    accepted = _within_rounding(m, e.u, e.smallest_normal)
     if not m.overflow_explained:
         return accepted
     return Judgement(accepted.verdict, f"{accepted.detail}; {m.overflow_explained} elements overflow in the formula")
 
 
-def _within_rounding(m: Measurement, u: float) -> Judgement:
+def _within_rounding(m: Measurement, u: float, smallest_normal: float) -> Judgement:
     if m.equal:
         return Judgement("exact", "every element is the correctly rounded truth")
     if m.rho.largest > ACCEPT:
         return Judgement("borderline", f"rho {m.rho.largest:.3g}, between one and two bounds")
     if m.rel.largest > ill_conditioned_above(u):
+        if abs(m.rel.truth) < smallest_normal:
+            return Judgement("rounding", f"the result underflows: truth {m.rel.truth:.2g}; rho {m.rho.largest:.2g}")
         return Judgement(
             "ill_conditioned",
             f"relative error {m.rel.largest:.2g} where the result amplifies rounding {m.rel.amplification:.2g} times; "
@@ -230,10 +234,14 @@ def _within_rounding(m: Measurement, u: float) -> Judgement:
     return Judgement("rounding", f"rho {m.rho.largest:.2g}")
 
 
+_ONLY_HIGH = " (only the wider precision shows it, and it is run on the first trial of a problem only)"
+
+
 def _by_ladder(e: Evidence, ladder: Ladder) -> Judgement:
     m = e.measured
     if ladder.low_rho <= FLAG < ladder.high_rho and (sign := ladder.sign_of_downcast()):
-        return Judgement("silent_downcast", f"{ladder.high} rho {ladder.high_rho:.3g}: {sign}")
+        where = "" if suspicious(m) else _ONLY_HIGH
+        return Judgement("silent_downcast", f"{ladder.high} rho {ladder.high_rho:.3g}: {sign}{where}")
     if ladder.stands_still():
         if ladder.no_above:
             return Judgement(
@@ -242,10 +250,11 @@ def _by_ladder(e: Evidence, ladder: Ladder) -> Judgement:
                 f"no float64 to tell which: {ladder.no_above}",
             )
         if ladder.above is None or ladder.above.stands_still():
-            return Judgement("wrong", f"the error does not shrink with precision: {_standstill(ladder)}")
+            where = "" if suspicious(m) else _ONLY_HIGH
+            return Judgement("wrong", f"the error does not shrink with precision: {_standstill(ladder)}{where}")
     if ladder.high != "float64" and not suspicious(m):
         # what float32 loses beyond the last bit of a 16-bit result is a matter of the float32 kernel's own rows
-        return _accepted(m, e.u)
+        return _accepted(m, e)
     figures = f"rho {m.rho.largest:.3g} ({ladder.low} {ladder.low_rho:.3g}, {ladder.high} {ladder.high_rho:.3g})"
     if e.probe is not None and (unit := _coarse_unit(e, ladder, e.probe)):
         return Judgement("low_precision", f"{figures}; {unit}")
@@ -256,7 +265,7 @@ def _by_ladder(e: Evidence, ladder: Ladder) -> Judgement:
     if ladder.saturated:
         return Judgement("unstable", f"{figures}: no correct digit in either precision here, N(0,1) inputs fare better")
     if m.rho.largest <= FLAG:
-        return Judgement("unstable", f"only {ladder.high} shows it: {figures}")
+        return Judgement("unstable", f"{figures}{_ONLY_HIGH}")
     if ladder.above is not None:
         return Judgement("unstable", f"{figures}: float32 arithmetic inside loses digits, float64 does not")
     return Judgement("unstable", f"{figures}: loses more than rounding explains in either precision")

@@ -151,9 +151,9 @@ def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
 def _slope(rho_low: Array, rho_high: Array, low: Yardstick, high: Yardstick) -> tuple[float | None, bool]:
     """s as the median over the elements flagged at the low rung, else over those flagged at the high one.
 
-    An element without a correct digit at the low rung errs by no more than its size there, so that the ratio exaggerates
-    the slope. Such elements count only where there are no others; the second value then says so. Where nothing is rounded, E = 0 and an error on
-    both rungs is none of rounding: a slope of 1.
+    An element without a correct digit at the low rung errs by no more than its size there: the ratio exaggerates the
+    slope. Such elements count only where there are no others; the second value then says so. Where nothing is rounded,
+    E = 0 and an error on both rungs is none of rounding: a slope of 1.
     """
     flagged = rho_low > FLAG
     if not flagged.any():

@@ -82,6 +82,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     skipped: tuple[str, ...] = ()
     cells: tuple[CellRecord, ...] = ()
     survey: tuple[SurveyRecord, ...] = ()
+    trials_per_problem: int | None = None
+    """1 where every trial draws its problem anew: what makes a survey's rates exact."""
 
     @property
     def groups(self) -> tuple[CellRecord | SurveyRecord, ...]:
@@ -122,6 +124,7 @@ def manifest_of(resolved: Resolved, shard_trials: int | None) -> Manifest:
         skipped=resolved.skipped,
         cells=cells,
         survey=survey,
+        trials_per_problem=1 if spec.plan == "survey" else None,
     )
 
 

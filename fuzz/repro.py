@@ -161,16 +161,18 @@ def _bits(out: Console, rows: Sequence[Row], stored: Sequence[Row]) -> None:
 
 
 def _positions(rows: Sequence[Row]) -> list[tuple[int, str, str]]:
-    """Which elements to show: the worst by rho, and the worst by relative error where that is another one."""
+    """Which elements to show: the worst by rho, by relative error, and the worst of every target with a finding."""
     with_value = [row for row in rows if row.get("rho_max") is not None and row["verdict"] not in NO_VALUE]
     if not with_value:
         return []
     by_rho = max(with_value, key=lambda row: float(row["rho_max"] or 0))
     by_relative = max(with_value, key=lambda row: float(row["rel_max"] or 0))
     chosen: list[tuple[int, str, str]] = []
+    found = [row for row in with_value if VERDICTS[str(row["verdict"])].finding]
     for row, title, column in (
         (by_rho, "largest rho", "rho_index"),
         (by_relative, "largest relative error", "rel_index"),
+        *((row, "largest rho", "rho_index") for row in found),
     ):
         position = int(row[column] or 0)
         if position >= 0 and position not in [p for p, _, _ in chosen]:

@@ -17,7 +17,7 @@ from fuzz.errors import UserError, unknown
 from fuzz.operators import operator
 from fuzz.request import CampaignSpec, ProblemSpec
 from fuzz.standard import expanded, named
-from fuzz.targets import Target, default_targets, parse_target, require_installed
+from fuzz.targets import Target, default_targets, parse_target, require_installed, require_offer
 from fuzz.trial import Cell
 from strategies.contract import Contract, ContractError
 from strategies.expressions import RecipeError, parse_recipe
@@ -166,6 +166,10 @@ def _targets(spec: CampaignSpec, dtype: str) -> tuple[tuple[Target, ...], list[s
     if spec.targets:
         targets = [parse_target(text, dtype) for text in spec.targets]
         require_installed(targets)
+        for target in targets:
+            target.require_device()
+        for problem in spec.problems:
+            require_offer(problem.operator, targets)
         skipped: list[str] = []
     else:
         targets, skipped = default_targets(dtype)

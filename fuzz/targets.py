@@ -35,6 +35,12 @@ class Target(Struct, frozen=True, order=True):
         """Every declared option with its value."""
         return {spec.name: spec.default for spec in backend(self.backend).options} | dict(self.options)
 
+    def require_device(self) -> None:
+        """UserError when the device is not present. Imports the library only for another device than the default."""
+        found = backend(self.backend)
+        if self.device != found.default_device and self.device not in found.devices():
+            raise UserError(f"{self.backend} has no device {self.device} here: it has {', '.join(found.devices())}")
+
     def implementation(self, operator: str) -> Implementation:
         """The formulation this target runs; Unsupported when the backend has none in this dtype."""
         offered = backend(self.backend).implementations.get(operator, ())
@@ -105,8 +111,22 @@ def default_targets(dtype: DType) -> tuple[list[Target], list[str]]:
     return present, skipped
 
 
-def require_installed(targets: Sequence[Target]) -> None:
-    """UserError with the line that installs the first backend among `targets` that is missing."""
+def require_offer(operator: str, targets: Sequence[Target]) -> None:
+    """UserError when none of `targets` offers `operator`; the reasons are those of each target."""
+    reasons: dict[str, None] = {}
     for target in targets:
-        if (line := backend(target.backend).missing()) is not None:
-            raise UserError(f"backend {target.backend!r} is not installed: {line}")
+        try:
+            target.implementation(operator)
+        except Unsupported as reason:
+            reasons[str(reason)] = None
+        else:
+            return
+    raise UserError(f"no target offers {operator}: {'; '.join(reasons)}; see `ulpfuzz list targets`")
+
+
+def require_installed(targets: Sequence[Target]) -> None:
+    """UserError with the lines that install the backends among `targets` that are missing."""
+    missing = {target.backend: line for target in targets if (line := backend(target.backend).missing()) is not None}
+    if missing:
+        named = "; ".join(f"backend {name!r} is not installed: {line}" for name, line in missing.items())
+        raise UserError(named)

@@ -232,6 +232,7 @@ class _Trial:
             Evidence(
                 measured=m,
                 u=rung.yardsticks[output].u,
+                smallest_normal=rung.yardsticks[output].precision.smallest_normal,
                 ladder=ladder,
                 no_ladder=no_ladder,
                 benign_rho=benign,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from results.tallies import PLAIN, TRIAL_KEY
-from results.units import unit_sql
+from results.units import smallest_normal_sql, unit_sql
 
 if TYPE_CHECKING:
     from results.reading import Results
@@ -47,7 +47,9 @@ class Causes(Struct, frozen=True):
     moved_min: float | None
     """Smallest of u * amplification: relative change of the result when the inputs change by one rounding unit."""
     conditioned: int
-    """Rows whose error is at most 2 u * amplification: the input explains it."""
+    """Rows whose error is at most 2 u * amplification: the input explains it. The three figures above are of these."""
+    underflow: int
+    """Rows whose true value is below the normal range: few digits are left, or none."""
     ulp_median: float | None
     ulp_max: float | None
     rho_max: float | None
@@ -76,11 +78,18 @@ def blame(results: Results) -> Blame:
 
 def causes(results: Results) -> Causes | None:
     """What is known about the outputs more than 1e-1 from the truth; None where there is none."""
-    source = f"SELECT *, {unit_sql('dtype')} * rel_amplification AS moved FROM trials WHERE above_1e01 > 0"
+    source = f"""
+        SELECT *, NOT underflow AND rel_max <= 2 * moved AS conditioned
+        FROM (SELECT *, {unit_sql("dtype")} * rel_amplification AS moved,
+                     abs(rel_truth) < {smallest_normal_sql("dtype")} AS underflow
+              FROM trials WHERE above_1e01 > 0)
+    """
     (row,) = results.records(f"""
         SELECT count(*) AS "rows", count(DISTINCT ({TRIAL_KEY})) AS trials, sum(above_1e01)::BIGINT AS elements,
-               min(rel_amplification) AS amplification_min, median(rel_amplification) AS amplification_median,
-               min(moved) AS moved_min, count(*) FILTER (rel_max <= 2 * moved) AS conditioned,
+               min(rel_amplification) FILTER (conditioned) AS amplification_min,
+               median(rel_amplification) FILTER (conditioned) AS amplification_median,
+               min(moved) FILTER (conditioned) AS moved_min, count(*) FILTER (conditioned) AS conditioned,
+               count(*) FILTER (underflow) AS underflow,
                median(ulp_max) AS ulp_median, max(ulp_max) AS ulp_max, max(rho_max) AS rho_max
         FROM ({source})
     """)

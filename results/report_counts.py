@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -58,10 +59,26 @@ def print_pairs(results: Results, console: Console) -> None:
     refused = why_no_rate(results)
     heading(console, "Targets against each other")
     rows = [
-        (f"{tally.target} against {tally.against}", *_often(tally, refused, console), short(tally.worst_relative))
+        (
+            f"{tally.target} against {tally.against}",
+            *_often(tally, refused, console),
+            short(tally.worst_relative),
+            passes(tally.worst_relative),
+        )
         for tally in tallies
     ]
-    table(console, ("pair", *_OFTEN, "largest relative"), rows)
+    table(console, ("pair", *_OFTEN, "largest", "passes rtol"), rows)
+    if any(tally.worst_relative == math.inf for tally in tallies):
+        say(console, "inf: the second target gave exactly 0 where the first did not.")
+
+
+def passes(largest: float | None) -> str:
+    """The smallest power of ten that no relative difference exceeds."""
+    if largest is None or math.isnan(largest) or largest > 1:
+        return "none"
+    if largest == 0:
+        return "0 (equal)"
+    return f"1e{math.ceil(math.log10(largest)):d}"
 
 
 def print_verdicts(results: Results, console: Console) -> None:

@@ -33,16 +33,15 @@ def why_sentences(found: Causes) -> list[str]:
         sentences.append(
             f"{who} the relative error divides by a true value close to 0, and rounding explains its size."
         )
-        least = "at least" if explained == rows else "at least (of all)"
         sentences.append(
-            f"Amplification there is {short(found.amplification_min)} {least}, {short(found.amplification_median)} in "
+            f"Amplification there is {short(found.amplification_min)} at least, {short(found.amplification_median)} in "
             "the median: one rounding unit in the inputs and in each step changes the result by "
             f"{percent(found.moved_min)} % or more, so any implementation that rounds has outliers here."
         )
-    if explained < rows:
-        sentences.append(
-            f"In {count(rows - explained)} the error exceeds what amplification explains: see the findings."
-        )
+    if found.underflow:
+        sentences.append(f"In {count(found.underflow)} the true value is below the normal range: few digits are left.")
+    if rest := rows - explained - found.underflow:
+        sentences.append(f"In {count(rest)} the error exceeds what amplification explains: see the findings.")
     if found.ulp_max is not None:
         rho = "" if found.rho_max is None else f"; largest rho {short(found.rho_max)}"
         sentences.append(f"In ulp: {short(found.ulp_median)} in the median, {short(found.ulp_max)} at most{rho}.")

@@ -24,8 +24,8 @@ The footer of each file (Parquet key-value metadata) says `ulpfuzz.schema_versio
 JSON), `ulpfuzz.generation`, `ulpfuzz.rows`, `ulpfuzz.since` (JSON, by column) and `ulpfuzz.checksum`: the xxh3-64 of
 the whole file with its own sixteen digits set to 0.
 
-In `ulpfuzz sql` the rows are the view `measurements`; `trials` is the part of it against the truth and without variant;
-`elements` and `verdicts` (name, severity, finding, sentence) are there, too.
+In `results.open(DIR).sql(...)` the rows are the view `measurements`; `trials` is the part of it against the truth and
+without variant; `elements` and `verdicts` (name, severity, finding, sentence) are there, too.
 """
 
 

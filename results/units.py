@@ -15,3 +15,18 @@ def unit_sql(column: str) -> str:
     """SQL expression for the unit roundoff of the dtype that `column` names; null for others."""
     cases = " ".join(f"WHEN '{name}' THEN {unit!r}" for name, unit in UNIT_ROUNDOFF.items())
     return f"CASE {column} {cases} END"
+
+
+SMALLEST_NORMAL: dict[str, float] = {
+    "float64": 2.0**-1022,
+    "float32": 2.0**-126,
+    "bfloat16": 2.0**-126,
+    "float16": 2.0**-14,
+}
+"""The same table: below these numbers a format has fewer than p bits."""
+
+
+def smallest_normal_sql(column: str) -> str:
+    """SQL expression for the smallest normal number of the dtype that `column` names; null for others."""
+    cases = " ".join(f"WHEN '{name}' THEN {least!r}::DOUBLE" for name, least in SMALLEST_NORMAL.items())
+    return f"CASE {column} {cases} END"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,9 +46,8 @@ def prod(f: Frame) -> None:
     most = np.prod(np.maximum(factors, 1.0), axis=axis, keepdims=keepdims)
     # between these two lie all partial products in any order
     edge = np.finfo(f.value.dtype)
-    if least.min(initial=1.0) > edge.tiny and most.max(initial=1.0) < edge.max:
-        product = np.prod
-    else:
+    product: Callable[..., Any] = np.prod
+    if not (least.min(initial=1.0) > edge.tiny and most.max(initial=1.0) < edge.max):
         product = scaled_product
         least = scaled_product(np.minimum(factors, 1.0), axis, keepdims)
         most = scaled_product(np.maximum(factors, 1.0), axis, keepdims)

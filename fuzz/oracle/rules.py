@@ -104,7 +104,8 @@ def _inverse_hypot(x: Real, z: Real) -> Real:
     if np.finfo(x.dtype).maxexp > 2000 or not np.abs(x).max(initial=0.0) > 1e150:
         result: Real = 1.0 / np.sqrt(1.0 + x * x)
         return result
-    return 1.0 / np.hypot(1.0, x)  # type: ignore[no-any-return]
+    slow: Real = 1.0 / np.hypot(1.0, x)
+    return slow
 
 
 def _comparison(function: np.ufunc) -> Rule:
@@ -221,8 +222,8 @@ def _extreme(reduce: Callable[..., Any], least: float) -> Rule:
         axis, keepdims = f.static["axis"], f.static["keepdims"]
         kept = reduce(x.value, axis=axis, keepdims=True, initial=least)  # an empty axis only occurs in empty outputs
         np.copyto(f.value, kept if keepdims else kept.reshape(f.value.shape))
-        only = next(iter(x.parts.items())) if len(x.parts) == 1 else (1, None)
-        candidates = np.abs(x.value - kept) <= (2.0 * f.charges.u) * (only[1] if only[0] == 0 else x.total())
+        error = x.parts[0] if set(x.parts) == {0} else x.total()
+        candidates = np.abs(x.value - kept) <= (2.0 * f.charges.u) * error
         for key, part in x.parts.items():
             f.put(key, np.max(np.where(candidates, part, 0.0), axis=axis, keepdims=keepdims, initial=0.0))
 

@@ -134,7 +134,10 @@ def test_the_order_of_summation_is_named(campaign: Callable[..., Path]) -> None:
     rows = [make_row(i, NUMPY, above_1e01=1, rel_max=0.3, verdict="ill_conditioned") for i in range(5)]
     rows[2]["verdict"] = "accumulation_order"
     page = text(campaign(rows), 200)
-    assert "all 5 trials with errors above 1e-1 have ill-conditioned inputs or, in 1 trial, the order of summation." in page
+    assert (
+        "all 5 trials with errors above 1e-1 have ill-conditioned inputs or, in 1 trial, the order of summation."
+        in page
+    )
 
 
 def test_failures_have_no_figures_and_are_findings(campaign: Callable[..., Path]) -> None:
