@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from quality_defects import excuse
+from quality_defects import excuse, named
 
 from fuzz.backends import BACKENDS
 from fuzz.operators import OPERATORS
@@ -25,6 +25,7 @@ from fuzz.thresholds import ACCEPT, FLAG
 from fuzz.trial import Cell, Session, run_trial
 from results.columns import Row
 from strategies import DType, Problem, make_problem, parse_recipe
+from strategies.precision import precision
 
 KINDS = {
     "normal": "normal(0,1)",
@@ -141,12 +142,14 @@ class Tally:
     trials: int = 0
     unjudged: int = 0
     above: int = 0
+    subnormal: int = 0
+    """Those above 1 at a subnormal number."""
     order: int = 0
     largest: float = 0.0
     findings: dict[str, str] = field(default_factory=dict)
     """Verdict -> detail of its last trial."""
 
-    def add(self, row: Row) -> None:
+    def add(self, row: Row, smallest_normal: float) -> None:
         rho, verdict = float(row.get("rho_max") or 0.0), str(row["verdict"])
         if verdict in UNJUDGED:
             self.unjudged += 1
@@ -158,6 +161,7 @@ class Tally:
             self.findings[verdict] = str(row["detail"])
         else:
             self.above += rho > ACCEPT
+            self.subnormal += rho > ACCEPT and abs(float(row.get("rho_truth") or 0.0)) < smallest_normal
             self.largest = max(self.largest, rho)
 
 
@@ -182,7 +186,7 @@ class Line:
         unknown = {v: d for v, d in tally.findings.items() if excuse(operator, target, dtype, v) is None}
         if unknown or tally.largest > FLAG:
             self.alarms.append(f"{operator} {where}: {unknown or tally.largest}")
-        elif tally.findings:
+        elif tally.findings or (tally.above and self._traces(key, tally)):
             self.defects += tally.trials
             self.excluded.append(where)
             return
@@ -191,6 +195,13 @@ class Line:
         self.order += tally.order
         if tally.largest >= self.largest:
             self.largest, self.where = tally.largest, where
+
+    @staticmethod
+    def _traces(key: Key, tally: Tally) -> bool:
+        """Whether what lies above 1 is a proven defect of this target in this format, too small to be flagged here."""
+        operator, target, dtype, _ = key
+        flushed = tally.above == tally.subnormal and excuse(operator, target, dtype, "subnormals_flushed") is not None
+        return flushed or named(operator, target, dtype)
 
     @property
     def share(self) -> float:
@@ -213,7 +224,7 @@ def of_operator(arguments: tuple[str, int, int]) -> tuple[str, Line]:
             backend.warm_up()
     tallies: dict[Key, Tally] = defaultdict(Tally)
     for key, row in trials([operator], count, seed):
-        tallies[key].add(row)
+        tallies[key].add(row, precision(key[2]).smallest_normal)
     line = Line()
     for key, tally in tallies.items():
         line.add(key, tally)
