@@ -31,8 +31,10 @@ Required: none above rho 2, at most {most:.1%} above 1. Measured: {trials} healt
 {largest:.3f}: **{alarms_met}**.
 
 Combinations with a defect that [known-defects.md](known-defects.md) proves are counted apart, in the last column.
-*order*: trials explained by their order of accumulation, which is a choice (they may exceed 2 and are no finding).
-*not judged*: the target does not offer the form, or the bound means nothing (`indeterminate`).
+*order*: trials explained by their order of accumulation, which is a choice (they may exceed 2 and are no finding),
+and those between 1 and 2 in 16-bit formats with n u >= 1, where sqrt(n) is no bound for a running sum.
+*not judged*: the target does not offer the form, the bound means nothing (`indeterminate`), or the formula
+overflows at some elements and the next ones lie between 1 and 2.
 
 {alarms}
 

@@ -25,7 +25,7 @@ from fuzz.thresholds import ACCEPT, FLAG
 from fuzz.trial import Cell, Session, run_trial
 from results.columns import Row
 from strategies import DType, Problem, make_problem, parse_recipe
-from strategies.precision import precision
+from strategies.precision import Precision, precision
 
 KINDS = {
     "normal": "normal(0,1)",
@@ -149,19 +149,20 @@ class Tally:
     findings: dict[str, str] = field(default_factory=dict)
     """Verdict -> detail of its last trial."""
 
-    def add(self, row: Row, smallest_normal: float) -> None:
+    def add(self, row: Row, of: Precision) -> None:
         rho, verdict = float(row.get("rho_max") or 0.0), str(row["verdict"])
-        if verdict in UNJUDGED:
+        if verdict in UNJUDGED or (verdict == "borderline" and row.get("overflow_explained")):
             self.unjudged += 1
             return
         self.trials += 1
-        if verdict == "accumulation_order":
+        void = int(row["reduction_length"] or 0) * of.unit_roundoff >= 1.0  # sqrt(n) means nothing for a running sum
+        if verdict == "accumulation_order" or (verdict == "borderline" and void):
             self.order += 1
         elif verdict not in QUIET:
             self.findings[verdict] = str(row["detail"])
         else:
             self.above += rho > ACCEPT
-            self.subnormal += rho > ACCEPT and abs(float(row.get("rho_truth") or 0.0)) < smallest_normal
+            self.subnormal += rho > ACCEPT and abs(float(row.get("rho_truth") or 0.0)) < of.smallest_normal
             self.largest = max(self.largest, rho)
 
 
@@ -224,7 +225,7 @@ def of_operator(arguments: tuple[str, int, int]) -> tuple[str, Line]:
             backend.warm_up()
     tallies: dict[Key, Tally] = defaultdict(Tally)
     for key, row in trials([operator], count, seed):
-        tallies[key].add(row, precision(key[2]).smallest_normal)
+        tallies[key].add(row, precision(key[2]))
     line = Line()
     for key, tally in tallies.items():
         line.add(key, tally)

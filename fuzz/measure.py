@@ -98,16 +98,17 @@ class Yardstick:
         self.rho: Array = np.empty(0, wide)
         self.truth: OutputTruth | None = None
         self._overflow: Callable[[], Array] = lambda: np.zeros(size, bool)
-        self._plain: Callable[[], Array] | None = None
+        self._plain: Callable[[bool], Array] | None = None
         self._bounded = True
         self._two_levels = self.precision.digits < _INSIDE.digits
 
     def refresh(
-        self, truth: OutputTruth, overflow: Callable[[], Array], plain: Callable[[], Array] | None = None
+        self, truth: OutputTruth, overflow: Callable[[], Array], plain: Callable[[bool], Array] | None = None
     ) -> None:
         """Take over the truth of a new draw.
 
-        Called only if needed: `overflow` says where the formula leaves the dtype's range, `plain` what it gives then.
+        Called only if needed: `overflow` says where the formula leaves the dtype's range, `plain` what it gives then
+        (True: with the sum of squares of a variance in this dtype).
         """
         self.truth, self._overflow = truth, overflow
         self._plain = plain
@@ -160,9 +161,10 @@ class Yardstick:
         if self._plain is None:
             return np.zeros(self.size, bool)
         if off.any():
-            formula = self._plain().reshape(-1)
-            gap = np.abs(self._output.astype(self._wide) - formula)
-            off &= (gap <= FLAG * self.u * self.bound) | ~np.isfinite(formula)
+            formula, squares = (self._plain(squares).reshape(-1) for squares in (False, True))
+            output, allowed = self._output.astype(self._wide), FLAG * self.u * self.bound
+            alike = (np.abs(output - formula) <= allowed) | (np.abs(output - squares) <= allowed)
+            off &= alike | ~np.isfinite(formula)
         return off
 
     def _with_nonfinite(self, overflowed: Array | None = None) -> Measurement:
@@ -183,7 +185,7 @@ class Yardstick:
         mismatch &= ~explained
         if self._plain is not None and mismatch.any():
             # the formula itself divides by a number that has underflowed to zero
-            z = self._plain().reshape(-1)
+            z = self._plain(False).reshape(-1)
             alike = np.isfinite(v) | (z == y) | (np.isnan(z) & nan_y)  # beside a given infinity: the very same
             formula = mismatch & ~np.isfinite(y) & ~np.isfinite(z) & alike
             explained |= formula

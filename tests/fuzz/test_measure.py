@@ -308,7 +308,9 @@ def test_a_finite_error_is_explained_only_if_the_formula_makes_it_too() -> None:
     value, bound = np.array([1.0, 1.0, 1.0]), np.array([1.0, 1.0, 1.0])
     tool = Yardstick(3, "float32", WIDE["float32"])
     tool.refresh(
-        OutputTruth(value, {0: bound}), lambda: np.array([True, True, False]), lambda: np.array([0, 0, 0], np.float32)
+        OutputTruth(value, {0: bound}),
+        lambda: np.array([True, True, False]),
+        lambda squares: np.array([0, 0, 0], np.float32),
     )
     m = tool.measure(np.array([0.0, 0.5, 0.0], np.float32))
     assert m.overflow_explained == 1  # the second differs from the formula's 0, the third does not overflow
