@@ -168,8 +168,7 @@ def _targets(spec: CampaignSpec, dtype: str) -> tuple[tuple[Target, ...], list[s
         require_installed(targets)
         for target in targets:
             target.require_device()
-        for problem in spec.problems:
-            require_offer(problem.operator, targets)
+        require_offer([problem.operator for problem in spec.problems], targets)
         skipped: list[str] = []
     else:
         targets, skipped = default_targets(dtype)

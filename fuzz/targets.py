@@ -111,17 +111,18 @@ def default_targets(dtype: DType) -> tuple[list[Target], list[str]]:
     return present, skipped
 
 
-def require_offer(operator: str, targets: Sequence[Target]) -> None:
-    """UserError when none of `targets` offers `operator`; the reasons are those of each target."""
+def require_offer(operators: Sequence[str], targets: Sequence[Target]) -> None:
+    """UserError when none of `targets` offers any of `operators`: nothing could be measured."""
     reasons: dict[str, None] = {}
-    for target in targets:
-        try:
-            target.implementation(operator)
-        except Unsupported as reason:
-            reasons[str(reason)] = None
-        else:
-            return
-    raise UserError(f"no target offers {operator}: {'; '.join(reasons)}; see `ulpfuzz list targets`")
+    for operator in operators:
+        for target in targets:
+            try:
+                target.implementation(operator)
+            except Unsupported as reason:
+                reasons[str(reason)] = None
+            else:
+                return
+    raise UserError(f"no target offers {', '.join(operators)}: {'; '.join(reasons)}; see `ulpfuzz list targets`")
 
 
 def require_installed(targets: Sequence[Target]) -> None:

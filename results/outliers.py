@@ -81,7 +81,7 @@ def causes(results: Results) -> Causes | None:
     source = f"""
         SELECT *, NOT underflow AND rel_max <= 2 * moved AS conditioned
         FROM (SELECT *, {unit_sql("dtype")} * rel_amplification AS moved,
-                     abs(rel_truth) < {smallest_normal_sql("dtype")} AS underflow
+                     coalesce(abs(rel_truth) < {smallest_normal_sql("dtype")}, false) AS underflow
               FROM trials WHERE above_1e01 > 0)
     """
     (row,) = results.records(f"""

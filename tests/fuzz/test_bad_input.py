@@ -338,3 +338,17 @@ def test_an_existing_campaign_is_not_overwritten(ulpfuzz: Cli, capsys: pytest.Ca
             campaign.find(trial)
     ran = ulpfuzz("repro", "c", "3")
     assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("run", "gelu", "--targets", "numpy", "--dims", "n=8"), "no target offers gelu: numpy has no gelu"),
+        (("run", "exp", "--targets", "numpy:cuda", "--dims", "n=8"), "numpy has no device cuda here: it has cpu"),
+    ],
+)
+def test_a_target_that_can_give_nothing_is_refused(ulpfuzz: Cli, arguments: tuple[str, ...], says: str) -> None:
+    ran = ulpfuzz(*arguments, "--out", "c")
+    assert ran.returncode == 2
+    assert says in ran.stderr
+    assert not (ulpfuzz.folder / "c").exists()

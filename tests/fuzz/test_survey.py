@@ -8,6 +8,8 @@ from pathlib import Path
 
 from running import Cli, differing, elements_of, rows_of, wait_for
 
+import results
+
 SURVEY = ("run", "tanh", "--plan", "survey", "--targets", "numpy,numpy[dtype=float64]", "--trials", 18)
 
 
@@ -56,3 +58,10 @@ def test_trials_of_a_survey_are_reproduced(ulpfuzz: Cli, tmp_path: Path) -> None
             "inputs equal the campaign's bit for bit; outputs equal bit for bit"
             in ulpfuzz.ok("repro", "a", name).stdout
         )
+
+
+def test_a_survey_supports_a_rate_although_problems_come_up_twice(ulpfuzz: Cli) -> None:
+    ulpfuzz.ok("run", "exp", "--plan", "survey", "--targets", "numpy", "--trials", 120, "--out", "c")
+    campaign = results.open(ulpfuzz.folder / "c")
+    assert campaign.records("select count(distinct problem_id) n from trials")[0]["n"] < 120
+    assert results.rate(campaign, "flagged > 0", population=True).of == "the population of the survey"
