@@ -73,6 +73,9 @@ LONG_ROWS = {"rows": 64, "n": 4096}
 LONG_SHARE = 2
 """Trials of the usual sizes for each one of the long size."""
 
+SLOW = frozenset((o, "tvm", "te", d) for o in ("layer_norm", "rms_norm") for d in ("float16", "bfloat16"))
+"""Left out: LLVM compiles these formulations for more than a minute a size."""
+
 QUIET = frozenset({"exact", "rounding", "ill_conditioned", "borderline", "unsupported", "accumulation_order"})
 """Verdicts that accuse nobody."""
 UNJUDGED = frozenset({"unsupported", "indeterminate"})
@@ -88,7 +91,7 @@ def targets(operator: str, dtype: str) -> tuple[Target, ...]:
         for name, backend in BACKENDS.items()
         if backend.missing() is None
         for implementation in backend.implementations.get(operator, ())
-        if dtype in implementation.dtypes
+        if dtype in implementation.dtypes and (operator, name, implementation.name, dtype) not in SLOW
     )
 
 
