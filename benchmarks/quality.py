@@ -45,8 +45,8 @@ tvm[impl=te] of layer_norm and rms_norm in 16-bit formats.
 
 {method}
 
-Where *allowed* is filled, the limit is not 32 + 4 sqrt(n) but 2.5 A, which a correct bound meets by its definition: there
-the gate only demands that kappa accounts for A. Offset inputs of normalisations have A of {offset}:
+Where *allowed* is filled, the limit is not 32 + 4 sqrt(n) but 2.5 A, which a bound meets by definition:
+there the gate only demands that kappa accounts for A. Offset inputs of normalisations have A of {offset}:
 (x - mean)/sqrt(var) at x = 1000 loses three digits in any implementation. Measured: {combinations} combinations,
 {plain} of them within 32 + 4 sqrt(n), {conditioned} within 2.5 A, {unmet} not met: **{sensitivity_met}**.
 
