@@ -31,6 +31,9 @@ _POLL_SECONDS = 0.2
 _START_SECONDS = 180.0
 _DYING_SECONDS = 10.0
 """From the closing of a worker's connection to the end of its process."""
+KILLS_BETWEEN_CALLS = 20
+"""SIGKILLs from outside, or lost fork servers, between two calls at one trial before the campaign gives up: no target
+can be to blame for them, and an operator may send several before a new worker gets anywhere."""
 ACCIDENTS = 3
 """Deaths that nothing here explains (a SIGKILL we did not send, a death between calls) are retried; the third at one
 place is no accident."""
@@ -173,11 +176,12 @@ class Supervisor:
         died_by = _cause(code)
         between_calls = place.target < 0
         unknown = code in (-signal.SIGKILL, FORKSERVER_GONE) and not w.killed_for
-        if (unknown or between_calls) and job.unexplained(place) < ACCIDENTS:
+        most = KILLS_BETWEEN_CALLS if unknown and between_calls else ACCIDENTS
+        if (unknown or between_calls) and job.unexplained(place) < most:
             return
         if between_calls:
             raise InternalError(
-                f"a worker died {ACCIDENTS} times outside any call ({died_by}), at trial {job.name(place.position)}: "
+                f"a worker died {most} times outside any call ({died_by}), at trial {job.name(place.position)}: "
                 f"see {w.setup.log}; finished shards are kept"
             )
         if w.killed_for:

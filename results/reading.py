@@ -92,6 +92,10 @@ class Results:
             raise QueryError(f"the query failed: {' '.join(str(error).split())}") from error
         except AttributeError as error:
             raise QueryError("the query returns no rows: write a SELECT") from error
+        except RuntimeError as error:  # DuckDB turns Ctrl-C into this
+            if "interrupted" in str(error):
+                raise KeyboardInterrupt from error
+            raise
 
     def records(self, query: str) -> list[dict[str, Any]]:
         """The rows of `sql(query)` as dictionaries; for aggregates. A query asked again is not run again."""

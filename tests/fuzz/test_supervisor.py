@@ -12,6 +12,7 @@ from running import TINY, Cli, rows_of, wait_for, workers_of
 
 from fuzz.breadcrumb import Place
 from fuzz.job import QUARANTINE, Job
+from fuzz.oracle.arithmetic import adjudicator
 from fuzz.plan import Piece, Shard, fixed_shards
 from fuzz.request import CampaignSpec, ProblemSpec
 from fuzz.spec import resolve
@@ -114,13 +115,14 @@ def test_memory_of_a_worker_is_bounded(capsys: pytest.CaptureFixture[str]) -> No
     session = Session("test")
     process = psutil.Process()
     after = []
+    adjudicator()  # the library of the one trial in 1,000 that is certified is loaded once, whenever that comes
     for number in range(2000):
         run_trial(cells[number % 40], 0, number // 40, session, ladder=number < 40)
         if number in (400, 1999):
             after.append(process.memory_info().rss)
     with capsys.disabled():
         print(f" RSS {after[0] / 1e6:.0f} MB after 400 trials, {after[1] / 1e6:.0f} MB after 2,000", end="")
-    assert after[1] - after[0] < 20e6
+    assert after[1] - after[0] < 60e6  # kept for ever, 1,600 more shapes would take several hundred MB
 
 
 def test_an_idle_worker_that_is_killed_is_replaced(ulpfuzz: Cli) -> None:
