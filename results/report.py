@@ -40,8 +40,13 @@ def answer(results: Results, groups: list[FindingGroup]) -> str:
     """The headline of the report: one or two plain sentences."""
     decided_not = sum(reason.trials for reason in undecided(results))
     measured = sum(tally.trials for tally in against_truth(results))
-    ran = results.records("SELECT count(DISTINCT target) AS n FROM trials WHERE verdict <> 'unsupported'")[0]["n"]
-    return headline(groups, blame(results), ran, decided_not, measured)
+    (seen,) = results.records("""
+        SELECT count(DISTINCT target) AS ran, coalesce(max(elements), 1) AS elements FROM trials
+        WHERE verdict <> 'unsupported'
+    """)
+    if not groups and seen["elements"] == 0:
+        return "Nothing was measured: the outputs of these problems have no elements."
+    return headline(groups, blame(results), seen["ran"], decided_not, measured)
 
 
 def _campaign(results: Results, console: Console) -> None:

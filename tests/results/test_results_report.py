@@ -241,3 +241,8 @@ def test_a_flush_to_zero_is_said_apart(campaign: Callable[..., Path]) -> None:
     shown = text(campaign(rows))
     assert "No implementation loses more than rounding explains." in shown
     assert "Subnormal numbers are read or written as zero by jax:cpu[mode=eager] in 6 of 6" in shown
+
+
+def test_empty_outputs_prove_nothing(campaign: Callable[..., Path]) -> None:
+    rows = [row | {"elements": 0} for row in batch_norm_rows(3)]
+    assert "Nothing was measured: the outputs of these problems have no elements." in text(campaign(rows))
