@@ -35,6 +35,12 @@ def to_table(rows: Sequence[AnyRow], columns: Sequence[Column]) -> pa.Table:
     return pa.Table.from_batches(batches, schema=schema).combine_chunks()
 
 
+def to_lists(table: pa.Table) -> list[list[Cell]]:
+    """The rows of a table, each a list of cells in the order of its columns: what `to_table` takes."""
+    columns = [column.to_pylist() for column in table.columns]
+    return [list(cells) for cells in zip(*columns, strict=True)]
+
+
 def _batch(rows: Sequence[AnyRow], schema: pa.Schema) -> pa.RecordBatch:
     named = isinstance(rows[0], Mapping)
     cells = _from_mappings(rows, schema.names) if named else _from_sequences(rows, schema.names)

@@ -1,8 +1,9 @@
 """One Parquet file of a campaign: its bytes with a checksum over all of them, and the check of a file read back.
 
-The footer carries, as text: schema_version, shards (JSON list), generation, rows, since (JSON, schema version by
-column) and checksum. The checksum is the xxh3-64 of the whole file with its own sixteen digits set to zero, so any cut
-or flipped bit is seen, in the data and in the footer alike.
+The footer carries, as text: schema_version, shards (JSON list), generation, rows, done (leading trials of the shard
+that the file holds; JSON null for all of them), since (JSON, schema version by column) and checksum. The checksum is
+the xxh3-64 of the whole file with its own sixteen digits set to zero, so any cut or flipped bit is seen, in the data
+and in the footer alike.
 """
 
 from __future__ import annotations
@@ -37,9 +38,17 @@ class PartFacts(Struct, frozen=True):
     generation: int
     rows: int
     schema_version: int
+    done: int | None = None
+    """Leading trials of the only shard that the file holds; None when it holds its shards whole."""
 
 
-def encode(rows: Sequence[AnyRow], columns: Sequence[Column], shards: Sequence[int], generation: int = 0) -> bytes:
+def encode(
+    rows: Sequence[AnyRow],
+    columns: Sequence[Column],
+    shards: Sequence[int],
+    generation: int = 0,
+    done: int | None = None,
+) -> bytes:
     """`rows` as the bytes of a Parquet file: strings dictionary-encoded, zstd level 3, checksum in the footer."""
     table = to_table(rows, columns)
     facts = {
@@ -47,6 +56,7 @@ def encode(rows: Sequence[AnyRow], columns: Sequence[Column], shards: Sequence[i
         "shards": json.dumps(list(shards)),
         "generation": str(generation),
         "rows": str(len(rows)),
+        "done": json.dumps(done),
         "since": json.dumps({column.name: column.since for column in columns}),
         "checksum": _ZEROS.decode(),
     }
@@ -121,7 +131,8 @@ def _facts(path: Path, metadata: Any) -> PartFacts:
     try:
         version = int(found["schema_version"])
         shards = tuple(int(shard) for shard in json.loads(found["shards"]))
-        part = PartFacts(path, shards, int(found["generation"]), int(found["rows"]), version)
+        done = json.loads(found.get("done", "null"))
+        part = PartFacts(path, shards, int(found["generation"]), int(found["rows"]), version, done)
     except (KeyError, ValueError, TypeError) as error:
         raise damaged(path, "its footer does not say which shards it covers") from error
     if version > SCHEMA_VERSION:

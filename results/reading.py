@@ -43,7 +43,7 @@ class Results:
         self._stores = [Store(path) for path in self.directories]
         self._answers: dict[str, pa.Table] = {}
         for store in self._stores:
-            if not store.done():
+            if not (store.done() or store.partial()):
                 raise ResultsError(
                     f"{store.directory} holds no finished trials yet: run `ulpfuzz resume {store.directory}`"
                 )
@@ -121,13 +121,19 @@ class Results:
         return connection
 
     def _dataset(self, folder: str, columns: Sequence[Column]) -> ds.Dataset:
-        files = [
-            str(store.directory / folder / facts.path.name)
-            for store in self._stores
-            for facts in store.part_facts()
-            if (store.directory / folder / facts.path.name).exists()
-        ]
-        return ds.dataset(files, schema=arrow_schema(columns), format="parquet")
+        """The files of whole shards, scanned lazily, and a copy of those that a running campaign replaces."""
+        schema = arrow_schema(columns)
+        files: list[str] = []
+        partial: list[pa.Table] = []
+        for store in self._stores:
+            for part in store.part_facts():
+                path = store.directory / folder / part.path.name
+                if part.done is not None:
+                    partial.append(store.part_table(part) if folder == "parts" else store.element_table(part))
+                elif path.exists():
+                    files.append(str(path))
+        whole = ds.dataset(files, schema=schema, format="parquet")
+        return ds.dataset([whole, ds.dataset(partial, schema=schema)]) if partial else whole
 
 
 def open(*directories: str | os.PathLike[str], verify: bool = True) -> Results:
