@@ -6,6 +6,7 @@ A frame holds the value z and its error bound in units of u, split as E = C + su
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -61,10 +62,9 @@ class Operand:
         return False
 
     def total(self, model: Model = Model.SQRT) -> Any:
-        """E under `model` (0.0 for exact operands)."""
-        total: Any = 0.0
-        for n, part in self.parts.items():
-            total = total + (part if n == 0 else model.h(n) * part)
+        """E under `model`, not to be written to (0.0 for exact operands)."""
+        terms = [part if n == 0 else model.h(n) * part for n, part in self.parts.items()]
+        total: Any = functools.reduce(np.add, terms) if terms else 0.0
         return total
 
 
@@ -170,6 +170,15 @@ class Frame(Operand):
         target = self.parts[key]
         if key in self._fresh:
             np.add(target, part, out=target)
+        else:
+            self._fresh.add(key)
+            np.copyto(target, part)
+
+    def raise_to(self, key: int, part: Any) -> None:
+        """The larger of what is there and `part`."""
+        target = self.parts[key]
+        if key in self._fresh:
+            np.maximum(target, part, out=target)
         else:
             self._fresh.add(key)
             np.copyto(target, part)

@@ -19,6 +19,9 @@ from fuzz.oracle.functions import gammaln, sign, wave
 
 Rule = Callable[[Frame], None]
 
+_SPARSE = 16
+"""Picking elements out of an array pays where at most one in so many is wanted."""
+
 
 def _add(f: Frame) -> None:
     x, y = f.operands
@@ -48,9 +51,16 @@ def _multiply(f: Frame) -> None:
 def _divide(f: Frame) -> None:
     x, y = f.operands
     np.divide(x.value, y.value, out=f.value)
-    inverse = 1.0 / y.magnitude()
-    f.carry(x, inverse)
-    if y.parts:
+    inverse: Any = 1.0
+    if any(operand.parts and not operand.seeded() for operand in (x, y)):
+        inverse = 1.0 / y.magnitude()
+    if x.seeded():  # E is |x| itself, and |x| / |y| is |z|
+        f.put(0, f.magnitude())
+    else:
+        f.carry(x, inverse)
+    if y.seeded():
+        f.put(0, f.magnitude())
+    elif y.parts:
         f.carry(y, np.multiply(f.magnitude(), inverse))
     f.local()
 
@@ -123,14 +133,16 @@ def _select(f: Frame, taken: Any, x: Operand, y: Operand) -> None:
     """
     u = f.charges.u
     close = np.abs(np.subtract(x.value, y.value)) <= u * (x.total() + y.total())
-    if not (x.parts and y.parts):  # the error of the other one counts where it may be taken
-        inexact, may = (x, taken | close) if x.parts else (y, ~taken | close)
-        for key, part in inexact.parts.items():
-            f.put(key, np.where(may, part, 0.0))
-        return
-    for key in f.parts:
-        ex, ey = x.parts.get(key, 0.0), y.parts.get(key, 0.0)
-        f.put(key, np.where(close, np.maximum(ex, ey), np.where(taken, ex, ey)))
+    for operand, may in ((x, taken | close), (y, ~taken | close)):
+        for key, part in operand.parts.items():
+            f.raise_to(key, _only(part, may))
+
+
+def _only(part: Any, where: Any) -> Any:
+    """`part` where it may count, else 0. A product takes a ninth of the time of np.where, but 0 times infinity is NaN."""
+    if np.isfinite(np.max(part, initial=0.0)):
+        return np.multiply(part, where)
+    return np.where(where, part, 0.0)
 
 
 def _maximum(f: Frame) -> None:
@@ -219,15 +231,41 @@ def _extreme(reduce: Callable[..., Any], least: float) -> Rule:
 
     def rule(f: Frame) -> None:
         (x,) = f.operands
-        axis, keepdims = f.static["axis"], f.static["keepdims"]
+        axis = f.static["axis"]
         kept = reduce(x.value, axis=axis, keepdims=True, initial=least)  # an empty axis only occurs in empty outputs
-        np.copyto(f.value, kept if keepdims else kept.reshape(f.value.shape))
-        error = x.parts[0] if set(x.parts) == {0} else x.total()
-        candidates = np.abs(x.value - kept) <= (2.0 * f.charges.u) * error
+        np.copyto(f.value, kept.reshape(f.value.shape))
+        if not x.parts:
+            return
+        near = _near(f, kept, least)
+        if near is None:
+            candidates = np.abs(x.value - kept) <= (2.0 * f.charges.u) * x.total()
+            for key, part in x.parts.items():
+                f.put(key, np.max(_only(part, candidates), axis=axis, initial=0.0).reshape(f.value.shape))
+            return
+        line = tuple(np.zeros_like(index) if a in axis else index for a, index in enumerate(near))
+        candidates = np.abs(x.value[near] - kept[line]) <= (2.0 * f.charges.u) * x.total()[near]
         for key, part in x.parts.items():
-            f.put(key, np.max(np.where(candidates, part, 0.0), axis=axis, keepdims=keepdims, initial=0.0))
+            largest = np.zeros_like(kept)
+            np.maximum.at(largest, line, np.where(candidates, part[near], 0.0))
+            f.put(key, largest.reshape(f.value.shape))
 
     return rule
+
+
+def _near(f: Frame, kept: Real, least: float) -> tuple[Any, ...] | None:
+    """Indices of all elements that may be the extreme one, and of some more; None where they are too many to pick."""
+    (x,) = f.operands
+    if kept.size * _SPARSE > x.value.size:
+        return None
+    # 3 u instead of 2 u: whatever is rounded here, none is left out
+    distance = (3.0 * f.charges.u) * np.max(x.total(), axis=f.static["axis"], keepdims=True, initial=0.0)
+    edge = kept + math.copysign(1.0, least) * distance
+    if not np.isfinite(edge).all():
+        return None
+    near = x.value >= edge if least < 0 else x.value <= edge
+    if np.count_nonzero(near) * _SPARSE > near.size:
+        return None
+    return np.unravel_index(np.flatnonzero(near), near.shape)  # ten times as fast as np.nonzero with two axes
 
 
 def _matmul(f: Frame) -> None:
