@@ -26,7 +26,6 @@ from fuzz.targets import split_targets
 from results.errors import StoreError
 from strategies.contract import Scalar
 from strategies.expressions import RecipeError, split_input
-from strategies.standard import TRIALS
 
 Value = TypeVar("Value")
 
@@ -181,8 +180,7 @@ def _request(
     given = _once("input", (_input(text) for text in inputs))
     values = _once("attribute", (_attribute(item) for text in attributes for item in text.split(",")))
     problems = tuple(ProblemSpec(name, sizes, values, given) for name in what)
-    spec = CampaignSpec(problems=problems, recipes=recipes)
-    return spec if recipes is None else structs.replace(spec, trials=TRIALS), Path(), ()
+    return CampaignSpec(problems=problems, recipes=recipes), Path(), ()
 
 
 def _once(kind: str, items: Iterable[tuple[str, Value]]) -> dict[str, Value]:

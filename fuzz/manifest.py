@@ -62,6 +62,18 @@ class PublishedEvent(Struct, frozen=True):
     above: int
 
 
+class Until(Struct, frozen=True):
+    """The question that ends a campaign: is the rate of an event above or below `threshold`?
+
+    The event is a relative error above 1e-k of a pair or of a target against the truth, or, where `above` is null, a
+    flagged trial. It is asked of every problem and of every target or pair by itself.
+    """
+
+    threshold: float
+    above: int | None = None
+    pair: tuple[str, str] | None = None
+
+
 class Manifest(Struct, frozen=True, kw_only=True):
     """The content of campaign.json. `shard_trials` is null until the cost of a trial has been measured."""
 
@@ -71,8 +83,15 @@ class Manifest(Struct, frozen=True, kw_only=True):
     title: str | None = None
     plan: str
     seed: int
-    trials: int
+    trials: int | None
+    """A problem (fixed) or an operator and dtype (survey); null where time or a decision ends the campaign."""
+    seconds: float | None = None
+    """Time that all runs of the campaign may take together."""
+    until: Until | None = None
+    fail_on: str | None = None
     shard_trials: int | None = None
+    rotating: bool = False
+    """Whether consecutive shards belong to different problems."""
     targets: tuple[str, ...]
     pairs: Pairs
     recipes: str | None = None
@@ -91,9 +110,9 @@ class Manifest(Struct, frozen=True, kw_only=True):
         return self.cells or self.survey
 
     @property
-    def total(self) -> int:
-        """Trials of the whole plan."""
-        return self.trials * len(self.groups)
+    def total(self) -> int | None:
+        """Trials of the whole plan; None where it has no end."""
+        return None if self.trials is None else self.trials * len(self.groups)
 
     @property
     def backends(self) -> tuple[str, ...]:
@@ -114,7 +133,11 @@ def manifest_of(resolved: Resolved, shard_trials: int | None) -> Manifest:
         title=spec.title,
         plan=spec.plan,
         seed=spec.seed,
-        trials=spec.trials,
+        trials=resolved.ends.trials,
+        seconds=resolved.ends.seconds,
+        until=_until(resolved, groups[0].pairs),
+        fail_on=spec.fail_on,
+        rotating=True,
         shard_trials=shard_trials,
         targets=tuple(sorted({name for group in groups for name in group.targets})),
         pairs=groups[0].pairs,
@@ -154,6 +177,13 @@ def _event(spec: CampaignSpec, pairs: Pairs) -> PublishedEvent | None:
         return None
     pair = pairs[spec.pairs.index(published.pair)] if published.pair else None
     return PublishedEvent(pair, published.above)
+
+
+def _until(resolved: Resolved, pairs: Pairs) -> Until | None:
+    if resolved.ends.threshold is None:
+        return None
+    event = _event(resolved.spec, pairs)
+    return Until(resolved.ends.threshold) if event is None else Until(resolved.ends.threshold, event.above, event.pair)
 
 
 def _targets(names: Sequence[str], home: str) -> tuple[Target, ...]:

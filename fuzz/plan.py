@@ -45,12 +45,3 @@ class Shard(Struct, frozen=True):
                 if position >= start:
                     yield position, piece, index
                 position += 1
-
-
-def fixed_shards(cells: tuple[Cell, ...], trials: int, shard_trials: int) -> list[Shard]:
-    """`trials` draws of every cell, cut into shards of at most `shard_trials`."""
-    ranges = [(cell, start) for cell in cells for start in range(0, trials, shard_trials)]
-    return [
-        Shard(number, (Piece(cell, start, min(start + shard_trials, trials)),))
-        for number, (cell, start) in enumerate(ranges)
-    ]

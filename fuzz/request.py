@@ -32,7 +32,17 @@ class CampaignSpec(Struct, frozen=True, rename={"problems": "problem", "dtypes":
 
     problems: tuple[ProblemSpec, ...]
     plan: str = "fixed"
-    trials: int = 1000
+    trials: int | None = None
+    """Trials a problem (of a fixed plan) or problems an operator (of a survey). None: 1000, or no end where `time` or
+    `until` ends the campaign."""
+    time: float | str | None = None
+    """Seconds, or a text such as "8h" or "1h30m": the campaign ends at the first trial boundary after it."""
+    until: str | None = None
+    """decided: ends when the rate is known to lie above or below the published one, or that of `fail_on`."""
+    fail_on: str | None = None
+    """What makes exit code 1: new (default), wrong, rate>p, none."""
+    known: str | None = None
+    """File of known findings, relative to the TOML file."""
     seed: int = 0
     dtypes: tuple[str, ...] = ("float32",)
     targets: tuple[str, ...] = ()

@@ -13,7 +13,9 @@ import msgspec
 import psutil
 from msgspec import Struct
 
+from fuzz.budget import Ends, ends
 from fuzz.errors import UserError, unknown
+from fuzz.grid import grid
 from fuzz.operators import operator
 from fuzz.request import CampaignSpec, ProblemSpec
 from fuzz.standard import expanded, named
@@ -29,7 +31,7 @@ from strategies.recipes import ParameterError, Recipe
 PLANS = ("fixed", "survey")
 
 
-_TOP = {"title", "plan", "trials", "seed", "dtype", "targets", "pairs", "published", "problem", "extensions"}
+_TOP = set(CampaignSpec.__struct_encode_fields__) | {"extensions"}
 _PROBLEM = {"operator", "dims", "attributes", "inputs"}
 _PUBLISHED = {"rate", "pair", "above"}
 
@@ -54,6 +56,7 @@ def read_toml(path: Path) -> tuple[CampaignSpec, tuple[Path, ...]]:
         _known_keys(problem, _PROBLEM, f"key of [[problem]] in {path}")
     if "published" in data:
         _known_keys(data["published"], _PUBLISHED, f"key of published in {path}")
+    data["problem"] = [one for problem in problems for one in grid(problem)]
     if isinstance(data.get("dtype"), str):
         data["dtype"] = [data["dtype"]]
     try:
@@ -88,6 +91,7 @@ class Resolved(Struct, frozen=True):
     """A spec with every name looked up: cells for a fixed plan, operators and targets for a survey."""
 
     spec: CampaignSpec
+    ends: Ends
     cells: tuple[Cell, ...]
     targets: tuple[tuple[Target, ...], ...]
     """Per dtype of the spec."""
@@ -104,8 +108,6 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
     """
     if spec.plan not in PLANS:
         raise unknown("plan", spec.plan, PLANS)
-    if spec.trials < 1:
-        raise UserError(f"trials is {spec.trials}: use a number >= 1")
     if not 0 <= spec.seed < 2**63:
         raise UserError(f"seed is {spec.seed}: use a whole number from 0 to 2^63 - 1")
     for dtype in spec.dtypes:
@@ -124,6 +126,7 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
         skipped.update(dict.fromkeys(missing))
     pairs = tuple(_pairs(spec, targets) for targets in groups)
     _check_published(spec)
+    end = ends(spec)
     cells: list[Cell] = []
     if spec.plan == "fixed":
         for problem in spec.problems:
@@ -132,7 +135,7 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
                 for one in expanded(spec, problem, home):
                     cells.append(Cell(_problem(one, home, base), targets, compared))
     _refuse_repetitions(spec, cells, groups)
-    return Resolved(spec, tuple(cells), tuple(groups), pairs, tuple(skipped))
+    return Resolved(spec, end, tuple(cells), tuple(groups), pairs, tuple(skipped))
 
 
 def _home(targets: Sequence[Target]) -> str:

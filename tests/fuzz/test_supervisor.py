@@ -10,13 +10,10 @@ import psutil
 import pytest
 from running import TINY, Cli, rows_of, wait_for, workers_of
 
-from fuzz.breadcrumb import Place
-from fuzz.job import QUARANTINE, Job
 from fuzz.oracle.arithmetic import adjudicator
-from fuzz.plan import Piece, Shard, fixed_shards
 from fuzz.request import CampaignSpec, ProblemSpec
 from fuzz.spec import resolve
-from fuzz.trial import Cell, Death, Session, run_trial
+from fuzz.trial import Cell, Session, run_trial
 from fuzz.worker_process import LONGEST_STEP, Watch
 
 TROUBLE = """
@@ -34,29 +31,6 @@ if multiprocessing.parent_process() is not None:
 def cell(operator_name: str = "sum", **dims: int) -> Cell:
     spec = CampaignSpec(problems=(ProblemSpec(operator_name, dims),), targets=("numpy",))
     return resolve(spec).cells[0]
-
-
-def test_shards_cover_every_trial_once() -> None:
-    one, two = cell(rows=2, n=3), cell(rows=2, n=4)
-    shards = fixed_shards((one, two), 10, 4)
-    seen = [(piece.cell, index) for shard in shards for _, piece, index in shard.positions(0)]
-    assert seen == [(c, index) for c in (one, two) for index in range(10)]
-    assert [shard.trials for shard in shards] == [4, 4, 2, 4, 4, 2]
-    assert shards[1].at(3)[1] == 7
-    assert [position for position, _, _ in shards[0].positions(2)] == [2, 3]
-    with pytest.raises(IndexError):
-        shards[0].at(4)
-
-
-def test_the_twenty_fifth_death_ends_the_attempts_on_this_problem_and_target_only() -> None:
-    one, two = cell(rows=2, n=3), cell(rows=2, n=4)
-    job = Job(Shard(0, (Piece(one, 0, 30), Piece(two, 0, 5))))
-    for position in range(QUARANTINE):
-        assert len(job.deaths) == position
-        job.record(Place(position, position, 0, "run", "campaign", 0.0), Death("crashed", "SIGSEGV"))
-    assert len(job.deaths) == 30
-    assert {job.deaths[position, 0].verdict for position in range(25, 30)} == {"indeterminate"}
-    assert all(position < 30 for position, _ in job.deaths)
 
 
 def test_the_watch_stands_still_while_the_process_does(monkeypatch: pytest.MonkeyPatch) -> None:
