@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from fuzz import worker
 from fuzz.breadcrumb import SharedBreadcrumb
+from fuzz.job import Job
 from fuzz.plan import Piece, Shard
 from fuzz.supervisor import Finished, Limits, Supervisor
 from fuzz.trial import Cell, Session, TrialRows, run_trial
@@ -120,7 +121,7 @@ class Supervised:
         each = -(-trials // self.workers)
         shards = shards_of(self.cell, self.next, trials, each)
         self.next += trials
-        self.supervisor.run(iter(shards), self._keep, lambda trials, rows: None)
+        self.supervisor.run(map(Job, shards), self._keep, lambda trials, rows: None)
 
     def _keep(self, finished: Finished) -> None:
         self.rows += finished.rows

@@ -15,6 +15,8 @@ _LAYOUT = struct.Struct("<qqiiid")
 _STAGES = ("", COMPILE, RUN)
 _PURPOSES = (CAMPAIGN, LADDER)
 _NOWHERE = -1
+_STOP = 64
+"""Where the supervisor's wish lies: one byte, on a cache line of its own."""
 
 
 class Place(Struct, frozen=True):
@@ -29,7 +31,10 @@ class Place(Struct, frozen=True):
 
 
 class SharedBreadcrumb:
-    """Written by the worker before each foreign call (about 1 us), read by the supervisor."""
+    """Written by the worker before each foreign call (about 1 us), read by the supervisor.
+
+    One byte goes the other way: whether the worker is to stop after the trial it is on.
+    """
 
     def __init__(self, path: Path, create: bool) -> None:
         if create:
@@ -57,6 +62,14 @@ class SharedBreadcrumb:
     def read(self) -> Place:
         position, index, target, stage, purpose, since = _LAYOUT.unpack_from(self._page, 0)
         return Place(position, index, target, _STAGES[stage], _PURPOSES[purpose], since)
+
+    def ask_to_stop(self, wish: bool = True) -> None:
+        """Of the supervisor: hand over what is there after the present trial, or take that wish back."""
+        self._page[_STOP] = wish
+
+    def stopping(self) -> bool:
+        """Of the worker: whether no further trial is to begin."""
+        return self._page[_STOP] != 0
 
     def close(self) -> None:
         self._page.close()

@@ -18,6 +18,8 @@ CAMPAIGN, LADDER = "campaign", "ladder"
 """Purposes: the arena of the campaign's own inputs, and that of the precision ladder."""
 ERROR_LENGTH = 300
 """Characters of a library's message kept in a row; TVM's run to 10 kB of IR."""
+_OVERRUN = "bytes outside the output changed"
+_CAUGHT = "raised "
 
 
 class Failure(Struct, frozen=True):
@@ -75,7 +77,7 @@ def execute(
     except Unsupported as reason:
         return Failure("unsupported", str(reason), implementation)
     except MemoryError as error:
-        return Failure("out_of_memory", _message(error), implementation)
+        return Failure("out_of_memory", _CAUGHT + _message(error), implementation)
     except KeyboardInterrupt:  # the user's: workers never get it
         raise
     except BaseException as error:  # noqa: BLE001  # whatever a library raises is a result, SystemExit and panics too
@@ -83,8 +85,13 @@ def execute(
     finally:
         clear()
     if prepared.overrun():
-        return Failure("out_of_bounds_write", "bytes outside the output changed", implementation)
+        return Failure("out_of_bounds_write", _OVERRUN, implementation)
     return _checked(values, bench, target, seconds, implementation)
+
+
+def survived(error: str) -> bool:
+    """Whether a failure with this message was found by the process itself: it did not die of it."""
+    return error == _OVERRUN or error.startswith(_CAUGHT)
 
 
 def _checked(values: Any, bench: Bench, target: Target, seconds: float, implementation: Implementation) -> Outcome:

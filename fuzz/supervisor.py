@@ -47,18 +47,29 @@ class Limits(Struct, frozen=True):
 
 
 class Finished(Struct, frozen=True):
-    """A shard's rows in the order of its trials, as lists in the order of results.columns."""
+    """A shard's rows in the order of its trials, as lists in the order of results.columns.
+
+    `position` trials are in it, those the job began with included; all trials of the shard where it is `complete`.
+    """
 
     shard: Shard
     rows: list[list[Any]]
     elements: list[list[Any]]
     seconds_per_trial: float
     """Wall time of a trial, the first (which compiles) left out; 0 when there was only one."""
+    position: int
+    complete: bool
 
 
 OnFinished: TypeAlias = Callable[[Finished], None]
 OnRows: TypeAlias = Callable[[int, list[list[Any]]], None]
 """(trials, rows) as they arrive."""
+Stop: TypeAlias = Callable[[], bool]
+
+
+def never() -> bool:
+    """Do not stop."""
+    return False
 
 
 class Supervisor:
@@ -73,20 +84,30 @@ class Supervisor:
         self._setup, self._count, self._limits = setup, workers, limits
         self._workers: list[WorkerProcess] = []
         self._born = 0
+        self._stopping = False
+        self._finished: OnFinished
+        self._progress: OnRows
         self.restarts = 0
 
-    def run(self, shards: Iterator[Shard], finished: OnFinished, progress: OnRows) -> None:
-        """Compute every shard. `progress` is called as rows arrive, `finished` once a shard is complete.
+    def run(self, jobs: Iterator[Job], finished: OnFinished, progress: OnRows, stop: Stop = never) -> None:
+        """Compute every job; `jobs` may be endless, and is asked for one when a worker is free.
+
+        `progress` is called as rows arrive, `finished` once a shard is complete. When `stop` returns True (it is asked
+        several times a second), no further job is taken, each worker finishes the trial it is on, `finished` is called
+        for the shards that have new rows, complete or not, and this returns.
 
         The workers stay alive for the next call; leaving the context ends them. Raises InternalError when the engine
         itself fails in a worker, and what the callbacks raise.
         """
-        waiting = iter(shards)
+        self._finished, self._progress, self._stopping = finished, progress, False
         while True:
-            self._hand_out(waiting)
+            if not self._stopping and stop():
+                self._stop()
+            if not self._stopping:
+                self._hand_out(jobs)
             if not any(w.job for w in self._workers):
                 return
-            self._collect(finished, progress)
+            self._collect()
             self._enforce_limits()
 
     def __enter__(self) -> Supervisor:
@@ -94,16 +115,38 @@ class Supervisor:
 
     def __exit__(self, *exception: object) -> None:
         for w in self._workers:
+            w.kill()
+        for w in self._workers:
             w.end()
         self._workers.clear()
 
-    def _hand_out(self, waiting: Iterator[Shard]) -> None:
-        """Give every idle worker a shard; start workers while there are shards for them."""
+    def _hand_out(self, waiting: Iterator[Job]) -> None:
+        """Give every idle worker a job; start workers while there are jobs for them."""
         for w in self._workers:
-            if w.job is None and (shard := next(waiting, None)) is not None:
-                w.assign(Job(shard))
-        while len(self._workers) < self._count and (shard := next(waiting, None)) is not None:
-            self._start().assign(Job(shard))
+            if w.job is None and (job := next(waiting, None)) is not None:
+                w.assign(job)
+        while len(self._workers) < self._count and (job := next(waiting, None)) is not None:
+            self._start().assign(job)
+
+    def _stop(self) -> None:
+        """Ask every worker to hand over after its present trial; end those that have not begun."""
+        self._stopping = True
+        for w in [w for w in self._workers if w.job]:
+            if w.ready:
+                w.crumb.ask_to_stop()
+            else:
+                w.end()
+                self._workers.remove(w)
+                self._release(w)
+
+    def _release(self, w: WorkerProcess, seconds: float = 0.0) -> None:
+        """Take the job from a worker that is done with it, and hand over its rows if any are new."""
+        job, w.job = w.job, None
+        assert job is not None
+        if job.complete or job.position > job.kept:
+            job.kept = job.position
+            rows, elements = job.rows.copy(), job.elements.copy()
+            self._finished(Finished(job.shard, rows, elements, seconds, job.position, job.complete))
 
     def _start(self) -> WorkerProcess:
         name = f"worker-{self._born}"
@@ -118,7 +161,7 @@ class Supervisor:
         crumb, log = str(folder / f"{name}.crumb"), str(folder / f"{name}.log")
         return msgspec.structs.replace(self._setup, crumb=crumb, log=log)
 
-    def _collect(self, finished: OnFinished, progress: OnRows) -> None:
+    def _collect(self) -> None:
         by_connection: dict[Any, WorkerProcess] = {w.connection: w for w in self._workers}
         for ready in multiprocessing.connection.wait(list(by_connection), _POLL_SECONDS):
             w = by_connection[ready]
@@ -127,9 +170,9 @@ class Supervisor:
             except (EOFError, OSError):  # closed, also in the middle of a message
                 self._bury(w)
                 continue
-            self._receive(w, message, finished, progress)
+            self._receive(w, message)
 
-    def _receive(self, w: WorkerProcess, message: list[Any], finished: OnFinished, progress: OnRows) -> None:
+    def _receive(self, w: WorkerProcess, message: list[Any]) -> None:
         kind, position, rows, elements, seconds = message
         if kind == worker.READY:
             w.ready = True
@@ -138,10 +181,9 @@ class Supervisor:
             raise _trouble(w, str(rows))
         job = w.job
         assert job is not None
-        progress(job.receive(position, rows, elements), rows)
+        self._progress(job.receive(position, rows, elements), rows)
         if kind == worker.DONE:
-            w.job = None
-            finished(Finished(job.shard, job.rows, job.elements, seconds))
+            self._release(w, seconds)
 
     def _enforce_limits(self) -> None:
         for w in self._workers:
@@ -165,6 +207,9 @@ class Supervisor:
         self._workers.remove(w)
         self.restarts += 1
         if job is None:
+            return
+        if self._stopping:  # no call is to blame yet: the trial is run again when the campaign goes on
+            self._release(w)
             return
         if place.position < job.position or not w.ready:
             place = Place(job.position, 0, -1, "", place.purpose, 0.0)

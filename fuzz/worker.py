@@ -29,6 +29,7 @@ from results.columns import COLUMNS, ELEMENT_COLUMNS, Row
 from strategies.given import STORE
 
 ROWS, DONE, TROUBLE, READY = "rows", "done", "trouble", "ready"
+"""Messages: rows so far; the last rows, of the shard or before a stop; the engine failed; the libraries are loaded."""
 BATCH_SECONDS = 0.2
 """Rows are sent at least this often: what a death costs, and how fresh the progress display is."""
 _NAMES = tuple(column.name for column in COLUMNS)
@@ -50,7 +51,7 @@ class Setup(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True):
-    """Run `shard` from `position` on. `deaths` maps (position, target) to what already killed a worker there."""
+    """Run `shard` from `position` on. `deaths` maps (position, target) to why the target is not run there."""
 
     shard: Shard
     position: int
@@ -83,6 +84,8 @@ def _run(task: Task, seed: int, session: Session, crumb: SharedBreadcrumb, conne
     sent = warm = time.monotonic()
     done = task.position
     for position, piece, index in task.shard.positions(task.position):
+        if crumb.stopping():
+            break
         crumb.enter(position)
         deaths = {target: death for (at, target), death in task.deaths.items() if at == position}
         trial = run_trial(piece.cell, seed, index, session, ladder=index == piece.first, deaths=deaths)

@@ -62,8 +62,9 @@ class WorkerProcess:
 
     def assign(self, job: Job) -> None:
         self.job = job
+        self.crumb.ask_to_stop(False)
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it died: reading the connection will tell
-            self.connection.send(Task(job.shard, job.position, dict(job.deaths)))
+            self.connection.send(Task(job.shard, job.position, job.not_run()))
 
     def call_seconds(self) -> float:
         """How long the present call has run, or the worker has been starting. Ask at least once a second."""
@@ -78,15 +79,16 @@ class WorkerProcess:
             if os.stat(self.setup.log).st_size > LOG_BYTES:
                 os.truncate(self.setup.log, 0)
 
-    def kill(self, reason: str) -> None:
+    def kill(self, reason: str = "") -> None:
+        """Send SIGKILL, for a reason that goes into a row if the target is to blame."""
         self.killed_for = reason
-        self.process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
 
     def end(self, patience: float = 0.0) -> int | None:
         """End the process, after `patience` seconds if it lives so long; its exit code."""
         if not multiprocessing.connection.wait([self.process.sentinel], patience):
-            with contextlib.suppress(ProcessLookupError):
-                self.process.kill()
+            self.kill(self.killed_for)
         self.process.join()
         self.connection.close()
         self.crumb.close()
