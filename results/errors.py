@@ -15,6 +15,10 @@ class StoreError(ResultsError):
     exit_code = 3
 
 
+class DamagedFile(StoreError):
+    """A file that is not as it was written, or is missing; `ulpfuzz resume` computes its trials again."""
+
+
 class QueryError(ResultsError):
     """A SQL query that DuckDB refuses: a mistake in it, or an attempt to leave the campaign."""
 

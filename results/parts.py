@@ -8,19 +8,22 @@ and in the footer alike.
 
 from __future__ import annotations
 
+import errno
+import io
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import xxhash
 from msgspec import Struct
 
-from results.arrow import AnyRow, to_table
+from results.arrow import AnyRow, arrow_schema, to_table
 from results.columns import SCHEMA_VERSION, Column
-from results.errors import StoreError
+from results.errors import DamagedFile, StoreError
 
 ROW_GROUP = 131_072
 """Rows of a row group: large enough for scans, small enough to skip."""
@@ -28,6 +31,10 @@ ROW_GROUP = 131_072
 _PREFIX = "ulpfuzz."
 _CHECKSUM = (_PREFIX + "checksum").encode()
 _ZEROS = b"0" * 16
+_BLOCK = 1 << 20
+"""Bytes read at a time to compute a checksum."""
+_LOST = {errno.EIO, errno.EISDIR, errno.EBADMSG, getattr(errno, "EUCLEAN", errno.EIO)}
+"""System errors of reading that no permission mends."""
 
 
 class PartFacts(Struct, frozen=True):
@@ -51,75 +58,122 @@ def encode(
 ) -> bytes:
     """`rows` as the bytes of a Parquet file: strings dictionary-encoded, zstd level 3, checksum in the footer."""
     table = to_table(rows, columns)
+    sink = pa.BufferOutputStream()
+    with writer(sink, columns) as file:
+        file.write_table(table, row_group_size=ROW_GROUP)
+        file.add_key_value_metadata(footer(columns, shards, generation, len(rows), done))
+    content = io.BytesIO(sink.getvalue())
+    seal(content)
+    return content.getvalue()
+
+
+def writer(where: Any, columns: Sequence[Column]) -> Any:
+    """A Parquet writer of `columns` to a path or an Arrow stream, with the options of a campaign's files."""
+    strings = [column.name for column in columns if column.kind == "string"]
+    options = {"compression": "zstd", "compression_level": 3, "use_dictionary": strings}
+    return pq.ParquetWriter(where, arrow_schema(columns), **options)
+
+
+def footer(
+    columns: Sequence[Column], shards: Sequence[int], generation: int, rows: int, done: int | None = None
+) -> dict[str, str]:
+    """The key-value metadata of a file, its checksum still zero: `seal` the file afterwards."""
     facts = {
         "schema_version": str(SCHEMA_VERSION),
         "shards": json.dumps(list(shards)),
         "generation": str(generation),
-        "rows": str(len(rows)),
+        "rows": str(rows),
         "done": json.dumps(done),
         "since": json.dumps({column.name: column.since for column in columns}),
         "checksum": _ZEROS.decode(),
     }
-    sink = pa.BufferOutputStream()
-    strings = [column.name for column in columns if column.kind == "string"]
-    options = {"compression": "zstd", "compression_level": 3, "use_dictionary": strings}
-    with pq.ParquetWriter(sink, table.schema, **options) as writer:
-        writer.write_table(table, row_group_size=ROW_GROUP)
-        writer.add_key_value_metadata({_PREFIX + key: value for key, value in facts.items()})
-    content = bytearray(sink.getvalue())
-    at = _checksum_position(content)
+    return {_PREFIX + key: value for key, value in facts.items()}
+
+
+def seal(file: IO[bytes]) -> None:
+    """Write the checksum into a file whose digits are zero, open for reading and writing."""
+    at = _checksum_position(file)
     assert at is not None
-    content[at : at + 16] = xxhash.xxh3_64_hexdigest(content).encode()
-    return bytes(content)
+    digits = _digest(file, at)
+    file.seek(at)
+    file.write(digits)
 
 
 def facts(path: Path) -> PartFacts:
-    """What the footer says, without reading the data. StoreError for a file without a readable footer."""
+    """What the footer says, without reading the data. DamagedFile for a file without a readable footer."""
     try:
         with path.open("rb") as file:
             return _facts(path, pq.read_metadata(file))
     except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
-    except pa.ArrowException as error:
+        raise _unreadable(path, error) from error
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise damaged(path, "it is cut short or is not a Parquet file") from error
 
 
 def verify(path: Path) -> PartFacts:
-    """Read the whole file and compare its checksum. StoreError, naming the file, when one byte is not as written."""
+    """Read the whole file and compare its checksum. DamagedFile, naming it, when one byte is not as written."""
     try:
-        content = bytearray(path.read_bytes())
+        with path.open("rb") as file:
+            _verify(path, file)
     except FileNotFoundError as error:
-        raise StoreError(f"{path} is missing: {_again(path, path.parent.parent / 'parts' / path.name)}") from error
+        raise DamagedFile(f"{path} is missing: {_again(path)}") from error
     except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
-    if len(content) < 12 or content[-4:] != b"PAR1":
-        raise damaged(path, f"it ends after {len(content):,} bytes, before its footer")
-    at = _checksum_position(content)
-    if at is None:
-        raise damaged(path, "its footer has no checksum")
-    written = bytes(content[at : at + 16])
-    content[at : at + 16] = _ZEROS
-    if xxhash.xxh3_64_hexdigest(content).encode() != written:
-        raise damaged(path, "its content does not match its checksum")
+        raise _unreadable(path, error) from error
     return facts(path)
 
 
-def damaged(path: Path, wrong: str) -> StoreError:
+def damaged(path: Path, wrong: str) -> DamagedFile:
     """The one line for a damaged file: which, what is wrong, how to mend it."""
-    also = f" and {path.parent.parent / 'parts' / path.name}" if path.parent.name == "elements" else ""
-    return StoreError(f"{path} is damaged: {wrong}; {_again(path, 'it' + also)}")
+    return DamagedFile(f"{path} is damaged: {wrong}; {_again(path)}")
 
 
-def _again(path: Path, what: object) -> str:
-    return f"delete {what} and run `ulpfuzz resume {path.parent.parent}`: its trials are computed again"
+def _again(path: Path) -> str:
+    return f"run `ulpfuzz resume {path.parent.parent}`, which computes its trials again"
 
 
-def _checksum_position(content: bytearray) -> int | None:
+def _unreadable(path: Path, error: OSError) -> StoreError:
+    reason = error.strerror or str(error)
+    return damaged(path, reason) if error.errno in _LOST else StoreError(f"{path} cannot be read: {reason}")
+
+
+def _verify(path: Path, file: IO[bytes]) -> None:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 4))
+    if size < 12 or file.read(4) != b"PAR1":
+        raise damaged(path, f"it ends after {size:,} bytes, before its footer")
+    at = _checksum_position(file)
+    if at is None:
+        raise damaged(path, "its footer has no checksum")
+    file.seek(at)
+    if file.read(16) != _digest(file, at):
+        raise damaged(path, "its content does not match its checksum")
+
+
+def _checksum_position(file: IO[bytes]) -> int | None:
     """Offset of the digits of the checksum. In the footer (Thrift) they follow the key after a type and a length."""
-    footer = int.from_bytes(content[-8:-4], "little")
-    at = content.find(_CHECKSUM, max(0, len(content) - 8 - footer))
-    start = at + len(_CHECKSUM) + 2
-    return start if at >= 0 and start + 16 <= len(content) else None
+    size = file.seek(0, os.SEEK_END)
+    file.seek(size - 8)
+    start = max(0, size - 8 - int.from_bytes(file.read(4), "little"))
+    file.seek(start)
+    content = file.read()
+    at = content.find(_CHECKSUM)
+    digits = at + len(_CHECKSUM) + 2
+    return start + digits if at >= 0 and digits + 16 <= len(content) else None
+
+
+def _digest(file: IO[bytes], at: int) -> bytes:
+    """The checksum of the whole file, its digits, which are at `at`, taken as zeros."""
+    digest = xxhash.xxh3_64()
+    file.seek(0)
+    left = at
+    while left and (block := file.read(min(_BLOCK, left))):
+        digest.update(block)
+        left -= len(block)
+    digest.update(_ZEROS)
+    file.seek(at + len(_ZEROS))
+    while block := file.read(_BLOCK):
+        digest.update(block)
+    return digest.hexdigest().encode()
 
 
 def _facts(path: Path, metadata: Any) -> PartFacts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pyarrow.dataset as ds
 from results.arrow import arrow_schema
 from results.columns import COLUMNS, ELEMENT_COLUMNS, Column
 from results.errors import QueryError, ResultsError
+from results.files import hold
 from results.manifest import read_environments, read_manifest
 from results.store import Store
 from results.verdicts import VERDICTS
@@ -40,15 +42,8 @@ class Results:
     def __init__(self, directories: Sequence[Path], *, verify: bool = True) -> None:
         self.directories = tuple(directories)
         self.manifests: tuple[dict[str, Any], ...] = tuple(read_manifest(path) for path in self.directories)
-        self._stores = [Store(path) for path in self.directories]
         self._answers: dict[str, pa.Table] = {}
-        for store in self._stores:
-            if not (store.done() or store.partial()):
-                raise ResultsError(
-                    f"{store.directory} holds no finished trials yet: run `ulpfuzz resume {store.directory}`"
-                )
-            if verify:
-                store.check()
+        self._snapshots = [Snapshot(Store(path), verify=verify) for path in self.directories]
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -69,15 +64,16 @@ class Results:
     @functools.cached_property
     def dataset(self) -> ds.Dataset:
         """All rows as an Arrow dataset with the columns of COLUMNS; those that a file lacks are null."""
-        return self._dataset("parts", COLUMNS)
+        return _dataset(COLUMNS, [s.rows for s in self._snapshots], [s.partial_rows for s in self._snapshots])
 
     @functools.cached_property
     def elements(self) -> ds.Dataset:
         """Sampled elements as an Arrow dataset with the columns of ELEMENT_COLUMNS."""
-        return self._dataset("elements", ELEMENT_COLUMNS)
+        partial = [s.partial_elements for s in self._snapshots]
+        return _dataset(ELEMENT_COLUMNS, [s.elements for s in self._snapshots], partial)
 
     def rows(self) -> pa.Table:
-        """All rows as one Arrow table, in the order of the shards."""
+        """All rows as one Arrow table, in the order of the files."""
         return self._table
 
     def sql(self, query: str) -> pa.Table:
@@ -111,7 +107,7 @@ class Results:
     @functools.cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(":memory:")
-        count = sum(facts.rows for store in self._stores for facts in store.part_facts())
+        count = sum(snapshot.count for snapshot in self._snapshots)
         connection.register("measurements", self._table if count <= _IN_MEMORY else self.dataset)
         connection.register("elements", self.elements)
         connection.register("verdicts", _verdict_table())
@@ -120,20 +116,47 @@ class Results:
             connection.execute(lock)
         return connection
 
-    def _dataset(self, folder: str, columns: Sequence[Column]) -> ds.Dataset:
-        """The files of whole shards, scanned lazily, and a copy of those that a running campaign replaces."""
-        schema = arrow_schema(columns)
-        files: list[str] = []
-        partial: list[pa.Table] = []
-        for store in self._stores:
-            for part in store.part_facts():
-                path = store.directory / folder / part.path.name
-                if part.done is not None:
-                    partial.append(store.part_table(part) if folder == "parts" else store.element_table(part))
-                elif path.exists():
-                    files.append(str(path))
-        whole = ds.dataset(files, schema=schema, format="parquet")
-        return ds.dataset([whole, ds.dataset(partial, schema=schema)]) if partial else whole
+
+class Snapshot:
+    """The rows of a campaign as they are at one moment: what others commit or merge later changes no answer.
+
+    Files of whole shards never change and are kept from being deleted; partial parts, which are replaced, are copied.
+    """
+
+    def __init__(self, store: Store, *, verify: bool) -> None:
+        _hold(self, store.parts)
+        parts = store.part_facts()
+        if not parts:
+            raise ResultsError(
+                f"{store.directory} holds no finished trials yet: run `ulpfuzz resume {store.directory}`"
+            )
+        if verify:
+            store.check(parts)
+        whole = [part for part in parts if part.done is None]
+        partial = [part for part in parts if part.done is not None]
+        self.rows = [part.path for part in whole]
+        self.elements = [path for part in whole if (path := store.elements / part.path.name).exists()]
+        self.partial_rows = pa.concat_tables([arrow_schema(COLUMNS).empty_table(), *map(store.part_table, partial)])
+        self.partial_elements = pa.concat_tables(
+            [
+                arrow_schema(ELEMENT_COLUMNS).empty_table(),
+                *(store.element_table(part, self.partial_rows) for part in partial),
+            ]
+        )
+        self.count = sum(part.rows for part in whole) + self.partial_rows.num_rows
+
+
+def _hold(owner: object, folder: Path) -> None:
+    """Keep the files of a folder for as long as `owner` lives."""
+    if folder.is_dir() and (descriptor := hold(folder)) is not None:
+        weakref.finalize(owner, os.close, descriptor)
+
+
+def _dataset(columns: Sequence[Column], files: Sequence[Sequence[Path]], copies: Sequence[pa.Table]) -> ds.Dataset:
+    """Files, scanned lazily, and tables as one dataset."""
+    schema = arrow_schema(columns)
+    paths = [str(path) for some in files for path in some]
+    return ds.dataset([ds.dataset(paths, schema=schema, format="parquet"), ds.dataset(list(copies), schema=schema)])
 
 
 def open(*directories: str | os.PathLike[str], verify: bool = True) -> Results:

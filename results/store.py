@@ -7,37 +7,41 @@ Every file is written under a temporary name, flushed to the disk and renamed; t
 process killed at any moment leaves either the whole shard or nothing that is read. An interrupted campaign commits the
 leading trials of a shard as a partial part; the whole shard replaces it later under the same name. A kill between the
 two files then leaves elements of trials that the part lacks: they are hidden from every reader.
+
+Compaction merges parts into files of a higher generation and deletes what these replace, unless somebody reads it.
 """
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import os
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 
 from results.arrow import AnyRow, arrow_schema, to_lists
 from results.columns import COLUMNS, ELEMENT_COLUMNS, Cell, Column
-from results.errors import StoreError
-from results.parts import PartFacts, encode, facts, verify
-
-_TEMPORARY = ".tmp"
+from results.errors import DamagedFile, StoreError
+from results.files import TEMPORARY, alone, storing, write
+from results.parts import PartFacts, damaged, encode, facts, verify
 
 _TRIAL = ("problem_id", "index")
 """Columns that name a trial within a campaign."""
 
-_ADVICE = {
-    errno.ENOSPC: "the disk is full: free some space",
-    errno.EDQUOT: "the disk quota is used up: free some space",
-    errno.EROFS: "the file system is read-only: make it writable",
-    errno.EACCES: "permission denied: make it writable",
-    errno.EPERM: "permission denied: make it writable",
-    errno.ENOENT: "the directory has vanished: put it back",
-}
+SPILL = "compaction-"
+"""Beginning of the names of a compaction's folders in DIR/tmp."""
+
+DAMAGED = "damaged"
+"""Folder of a campaign for files that were found damaged."""
+
+_LISTINGS = 10
+"""Times the parts are listed anew because one vanished in between: each time another process has merged some."""
+
+_READER_SECONDS = 1.0
+"""How long to wait for readers before leaving replaced files to the next compaction."""
 
 
 class Store:
@@ -47,6 +51,7 @@ class Store:
         self.directory = Path(directory)
         self.parts = self.directory / "parts"
         self.elements = self.directory / "elements"
+        self._known: dict[Path, tuple[tuple[int, int, int], PartFacts]] = {}
 
     def done(self) -> set[int]:
         """Numbers of the shards that are there whole. StoreError for a part without a readable footer."""
@@ -64,38 +69,28 @@ class Store:
         """
         part = verify(self.parts / shard_name(shard))
         verify(self.elements / part.path.name)
-        return to_lists(self.part_table(part)), to_lists(self.element_table(part))
+        rows = self.part_table(part)
+        return to_lists(rows), to_lists(self.element_table(part, rows))
 
     def part_table(self, part: PartFacts) -> pa.Table:
         """The rows of a part with the columns of COLUMNS."""
         return _table(part.path, COLUMNS)
 
-    def element_table(self, part: PartFacts) -> pa.Table:
-        """The elements of a part with the columns of ELEMENT_COLUMNS, without those of trials that it lacks."""
+    def element_table(self, part: PartFacts, rows: pa.Table) -> pa.Table:
+        """The elements of a part with the columns of ELEMENT_COLUMNS, without those of trials that `rows` lack."""
         path = self.elements / part.path.name
         elements = _table(path, ELEMENT_COLUMNS)
-        if facts(path).done == part.done:
+        if part.done is None and facts(path).done is None:
             return elements
-        trials = pq.read_table(part.path, columns=list(_TRIAL), partitioning=None)
-        known = set(zip(*(trials.column(name).to_pylist() for name in _TRIAL), strict=True))
-        found = zip(*(elements.column(name).to_pylist() for name in _TRIAL), strict=True)
-        return elements.filter(pa.array([trial in known for trial in found], pa.bool_()))
+        known = set(_trials(rows))
+        return elements.filter(pa.array([trial in known for trial in _trials(elements)], pa.bool_()))
 
     def part_facts(self) -> list[PartFacts]:
         """What the footers of the parts to read say, in the order of their names.
 
         Where a part of a higher generation covers the same shards, the lower one is left out.
         """
-        chosen: list[PartFacts] = []
-        covered: set[int] = set()
-        found = [facts(path) for path in self._files(self.parts)]
-        for part in sorted(found, key=lambda part: -part.generation):
-            if covered.isdisjoint(part.shards):
-                chosen.append(part)
-                covered.update(part.shards)
-            elif not covered.issuperset(part.shards):
-                raise StoreError(f"{part.path} covers some shards that other parts cover too: delete it and resume")
-        return sorted(chosen, key=lambda part: part.path.name)
+        return sorted(self._listed()[0], key=lambda part: part.path.name)
 
     def commit(
         self, shard: int, rows: Sequence[AnyRow], elements: Sequence[AnyRow] = (), done: int | None = None
@@ -112,35 +107,187 @@ class Store:
             there = facts(self.parts / name).done
             if there is None or there > done:
                 return
-        _write(self.elements / name, encode(elements, ELEMENT_COLUMNS, [shard], done=done))
-        _write(self.parts / name, encode(rows, COLUMNS, [shard], done=done))
+        write(self.elements / name, encode(elements, ELEMENT_COLUMNS, [shard], done=done))
+        write(self.parts / name, encode(rows, COLUMNS, [shard], done=done))
 
-    def check(self) -> None:
-        """Read every file in full. StoreError names the first that is damaged or missing, and counts the rest."""
+    def check(self, parts: Iterable[PartFacts] | None = None) -> None:
+        """Read every file in full, or those of `parts`. StoreError names the first damaged one and counts the rest."""
+        names = self._names() if parts is None else [part.path.name for part in parts]
         broken: list[StoreError] = []
-        for part in self._files(self.parts):
-            for path in (part, self.elements / part.name):
-                try:
-                    verify(path)
-                except StoreError as error:
-                    broken.append(error)
+        for path in (folder / name for name in names for folder in (self.parts, self.elements)):
+            try:
+                verify(path)
+            except StoreError as error:
+                broken.append(error)
         if broken:
             more = f" ({len(broken) - 1} more damaged files)" if len(broken) > 1 else ""
             raise StoreError(f"{broken[0]}{more}")
 
     def clean(self) -> list[Path]:
-        """Remove temporary files that an interrupted writer left; returns them. Call it while holding the lock."""
-        stale = [path for folder in (self.parts, self.elements) for path in folder.glob("*" + _TEMPORARY)]
+        """Remove what interrupted writers left: temporary files, elements without a part, parts that intact ones of a
+        higher generation replace and nobody reads. Returns what was removed. Call it while holding the lock.
+        """
+        if not self.directory.is_dir():
+            raise StoreError(f"{self.directory} has vanished: put it back")
+        folders = [folder for folder in (self.parts, self.elements) if folder.is_dir()]
+        stale = [path for folder in folders for path in folder.glob("*" + TEMPORARY)]
+        kept = set(self._names())
+        stale += [path for path in sorted(self.elements.glob("*.parquet")) if path.name not in kept]
+        stale += sorted((self.directory / "tmp").glob(SPILL + "*"))
         for path in stale:
-            try:
-                path.unlink(missing_ok=True)
-            except OSError as error:
-                raise _storage_error(path, error) from error
-        return stale
+            with storing(path):
+                shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        try:
+            return stale + self.drop_replaced()
+        except DamagedFile:  # what a damaged part replaces may be all that is left of its trials
+            return stale
 
-    @staticmethod
-    def _files(folder: Path) -> list[Path]:
-        return sorted(folder.glob("*.parquet"))
+    def discard_damaged(self) -> list[str]:
+        """Move every file that is cut, altered, unreadable or without its counterpart to DIR/damaged, so that its
+        shards count as not done. Call it while holding the lock.
+
+        Returns a line for each: which file, what is wrong, which shards are to be computed again. StoreError when a
+        file cannot be moved, or was written by a newer ulpfuzz.
+        """
+        found: list[tuple[str, str, set[int] | None]] = []
+        intact: list[PartFacts] = []
+        for name in self._names():
+            wrong = {path: error for path in (self.parts / name, self.elements / name) if (error := _damage(path))}
+            if not wrong:
+                intact.append(self._facts(self.parts / name))
+                continue
+            shards = self._shards_of(name)
+            found += [(name, str(error).split("; ")[0], shards) for error in wrong.values()]
+        chosen, _, misplaced = choose(intact)
+        for part in misplaced:
+            wrong_place = f"{part.path} covers some shards that other parts cover too"
+            found.append((part.path.name, wrong_place, set(part.shards)))
+        there = {shard for part in chosen for shard in part.shards}
+        for name in dict.fromkeys(name for name, _, _ in found):
+            self._set_aside(name)
+        return [f"{wrong}; moved to {self.directory / DAMAGED}, {_again(shards, there)}" for _, wrong, shards in found]
+
+    def _set_aside(self, name: str) -> None:
+        """Move a part, then its elements, so that a kill in between leaves elements without a part."""
+        for path in (self.parts / name, self.elements / name):
+            target = self.directory / DAMAGED / path.parent.name / name
+            with storing(path), contextlib.suppress(FileNotFoundError):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if target.is_dir():
+                    shutil.rmtree(target)
+                path.replace(target)
+
+    def _shards_of(self, name: str) -> set[int] | None:
+        """The shards of a damaged file: from whichever footer can be read, or from its name; None where neither can."""
+        for path in (self.parts / name, self.elements / name):
+            try:
+                return set(facts(path).shards)
+            except StoreError:
+                continue
+        stem = name.removesuffix(".parquet")
+        return {int(stem)} if stem.isdecimal() else None
+
+    def drop_replaced(self) -> list[Path]:
+        """Delete the parts, and their elements, whose shards an intact part of a higher generation covers.
+
+        Does nothing while somebody reads the campaign. Returns what was deleted.
+        """
+        if not self.parts.is_dir():
+            return []
+        chosen, replaced = self._listed()
+        cover = {shard: part for part in chosen for shard in part.shards}
+        for part in {cover[shard].path: cover[shard] for old in replaced for shard in old.shards}.values():
+            verify(part.path)
+            verify(self.elements / part.path.name)
+        if not replaced:
+            return []
+        dropped: list[Path] = []
+        with alone(self.parts, _READER_SECONDS) as free:
+            for part in replaced if free else ():
+                for path in (part.path, self.elements / part.path.name):
+                    with storing(path):
+                        path.unlink(missing_ok=True)
+                    dropped.append(path)
+        return dropped
+
+    def _listed(self) -> tuple[list[PartFacts], list[PartFacts]]:
+        """Parts to read, and those that others replace. StoreError for one that cannot be placed."""
+        chosen, replaced, misplaced = choose(self._all_facts())
+        if misplaced:
+            raise damaged(misplaced[0].path, "it covers some shards that other parts cover too")
+        return chosen, replaced
+
+    def _all_facts(self) -> list[PartFacts]:
+        for _ in range(_LISTINGS):
+            paths = [self.parts / name for name in self._names()]
+            try:
+                return [self._facts(path) for path in paths]
+            except StoreError:
+                if all(path.exists() for path in paths):
+                    raise
+        raise StoreError(f"the files in {self.parts} vanish while they are read: try again")
+
+    def _facts(self, path: Path) -> PartFacts:
+        """The facts of a part, kept until the file changes."""
+        try:
+            state = path.stat()
+        except OSError:
+            return facts(path)
+        identity = state.st_ino, state.st_size, state.st_mtime_ns
+        known = self._known.get(path)
+        if known is None or known[0] != identity:
+            known = self._known[path] = identity, facts(path)
+        return known[1]
+
+    def _names(self) -> list[str]:
+        return sorted(path.name for path in self.parts.glob("*.parquet"))
+
+
+def choose(parts: Iterable[PartFacts]) -> tuple[list[PartFacts], list[PartFacts], list[PartFacts]]:
+    """Parts to read, parts whose shards those of a higher generation cover, parts that overlap with others in part."""
+    chosen: list[PartFacts] = []
+    replaced: list[PartFacts] = []
+    misplaced: list[PartFacts] = []
+    covered: set[int] = set()
+    for part in sorted(parts, key=lambda part: (-part.generation, part.path.name)):
+        if covered.isdisjoint(part.shards):
+            chosen.append(part)
+            covered.update(part.shards)
+        elif covered.issuperset(part.shards):
+            replaced.append(part)
+        else:
+            misplaced.append(part)
+    return chosen, replaced, misplaced
+
+
+def _damage(path: Path) -> DamagedFile | None:
+    try:
+        verify(path)
+    except DamagedFile as error:
+        return error
+    return None
+
+
+def _again(shards: set[int] | None, there: set[int]) -> str:
+    """Which shards of a damaged file are to be computed again, given those that other parts have."""
+    if shards is None:
+        return "its shards are computed again"
+    missing = sorted(shards - there)
+    if not missing:
+        return "other parts have its shards"
+    names = ranges(missing)
+    return f"shard {names} is computed again" if len(missing) == 1 else f"shards {names} are computed again"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers for people: 0-17, 19."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
 
 
 def shard_name(shard: int) -> str:
@@ -150,41 +297,11 @@ def shard_name(shard: int) -> str:
 
 def _table(path: Path, columns: Sequence[Column]) -> pa.Table:
     """The rows of one file; a column that it lacks is null."""
-    return ds.dataset(str(path), schema=arrow_schema(columns), format="parquet").to_table()
-
-
-def _write(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}{_TEMPORARY}")
     try:
-        path.parent.mkdir(exist_ok=True)
-        try:
-            with temporary.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        _flush_directory(path.parent)
-    except OSError as error:
-        raise _storage_error(path, error) from error
+        return ds.dataset(str(path), schema=arrow_schema(columns), format="parquet").to_table()
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(path, "its rows cannot be read") from error
 
 
-def _flush_directory(folder: Path) -> None:
-    """Make the rename itself durable. Windows cannot open a directory and does not need it."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _storage_error(path: Path, error: OSError) -> StoreError:
-    advice = _ADVICE.get(error.errno or 0, f"{error.strerror or error}: mend it")
-    campaign = path.parent.parent
-    return StoreError(
-        f"{path} cannot be written, {advice}, then run `ulpfuzz resume {campaign}`; finished shards are kept"
-    )
+def _trials(table: pa.Table) -> Iterable[tuple[Cell, ...]]:
+    return zip(*(table.column(name).to_pylist() for name in _TRIAL), strict=True)
