@@ -28,6 +28,10 @@ def _add(f: Frame) -> None:
     np.add(x.value, y.value, out=f.value)
     f.join(x, y)
     f.local(underflows=False)  # a sum of floating-point numbers never underflows inexactly
+    for product, addend in ((x, y), (y, x)):
+        if isinstance(product, Frame) and product.node.primitive == "matmul" and product.static["length"] in f.parts:
+            # BLAS may start from C (C := A B + C): the addend is one more term of the sum
+            f.put(product.static["length"], addend.magnitude())
 
 
 def _subtract(f: Frame) -> None:

@@ -100,6 +100,24 @@ def test_products_of_matrices_in_any_order_stay_within_the_bounds(k: int, recipe
         within(total, output.value, output.excused(Model.SQRT), 2.0)
 
 
+@quick
+@given(st.integers(1, 120), st.sampled_from([0.0, 1.0, 1e4, -1e7, 1e30]), seeds)
+def test_a_dense_layer_may_add_its_terms_onto_the_bias(k: int, offset: float, seed: int) -> None:
+    """BLAS computes C := A B + C: with a large C every addition rounds a number of its size."""
+    rng = np.random.default_rng(seed)
+    x, w = (rng.normal(size=shape).astype(np.float32) for shape in ((3, k), (4, k)))
+    bias = np.full(4, offset, np.float32)
+    traced = trace(OPERATORS["dense"].reference, {"x": x.shape, "w": w.shape, "bias": bias.shape})
+    output = bound(traced, "float32")([x, w, bias]).outputs[0]
+    total = np.zeros((3, 4), np.float32) + bias
+    for i in rng.permutation(k):
+        total = total + x[:, i : i + 1] * w[:, i]
+    within(total, output.value, output.excused(Model.SEQUENTIAL), 1.0)
+    within(total, output.value, output.excused(Model.SQRT), 2.0)
+    last = np.float32(x.astype(np.float64) @ w.T.astype(np.float64)) + bias
+    within(last, output.value, output.excused(Model.IDEAL), 1.0)
+
+
 def within(values: Array, truth: Array, excused: Array, most: float) -> None:
     assert (np.abs(values.astype(np.float64) - truth) <= most * U32 * excused).all()
 
