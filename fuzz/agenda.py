@@ -52,6 +52,13 @@ class Agenda:
             group, block = divmod(number, self.blocks)
         return group, block
 
+    def number(self, group: int, block: int) -> int:
+        """Inverse of `place`."""
+        if self._manifest.rotating:
+            return block * self.groups + group
+        assert self.blocks is not None
+        return group * self.blocks + block
+
     def range(self, number: int) -> range:
         """Indices of the trials of a shard, within its group."""
         _, block = self.place(number)

@@ -14,12 +14,13 @@ from typing import TypeVar
 from msgspec import structs
 from rich.console import Console
 
-from fuzz.campaign import Campaign, Settings
+from fuzz.campaign import Campaign
 from fuzz.directory import CampaignDirectory, default_directory
 from fuzz.errors import Interrupted, UserError
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.progress import display
 from fuzz.request import CampaignSpec, ProblemSpec, Published
+from fuzz.run import Run, Settings
 from fuzz.spec import read_toml, resolve
 from fuzz.supervisor import Limits
 from fuzz.targets import split_targets
@@ -30,7 +31,6 @@ from strategies.expressions import RecipeError, split_input
 Value = TypeVar("Value")
 
 FOUND = 1
-INTERRUPTED, TERMINATED = 130, 143
 PIPED_WIDTH = 110
 
 
@@ -83,7 +83,7 @@ def run(
         print(f"skipped: {line}", file=sys.stderr)
     path = out or default_directory(_name(what))
     with _interruptible(path):
-        campaign = Campaign.create(resolved, path, sources, settings)
+        campaign = Campaign.create(resolved, path, sources, settings.shard_trials)
         _compute(campaign, settings)
     return report(path)
 
@@ -130,14 +130,15 @@ def console() -> Console:
 
 
 def _compute(campaign: Campaign, settings: Settings) -> None:
-    print(f"campaign: {campaign.directory.path}", file=sys.stderr, flush=True)
-    deaths = campaign.run(settings, display(campaign.manifest.targets))
-    if deaths:
-        print(f"{deaths} worker processes ended and were replaced", file=sys.stderr)
-
-
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM: handled like Ctrl-C, with an exit code of its own."""
+    path = campaign.directory.path
+    print(f"campaign: {path}", file=sys.stderr, flush=True)
+    outcome = Run(campaign, settings, display(campaign.manifest.targets)).execute()
+    if outcome.restarts:
+        print(f"{outcome.restarts} worker processes ended and were replaced", file=sys.stderr)
+    if outcome.interrupted:
+        raise Interrupted(f"{outcome.reason}: `ulpfuzz resume {path}` goes on where it stopped")
+    if outcome.reason:
+        print(f"ended: {outcome.reason}", file=sys.stderr)
 
 
 @contextmanager
@@ -145,18 +146,15 @@ def _interruptible(path: Path) -> Iterator[None]:
     """Ctrl-C and SIGTERM end the block in one line that says how to go on."""
 
     def terminate(*_: object) -> None:
-        raise _Terminated
+        raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGTERM, terminate)
     try:
         yield
-    except KeyboardInterrupt as error:
-        terminated = isinstance(error, _Terminated)
+    except KeyboardInterrupt:
         begun = CampaignDirectory(path).manifest_path.exists()
         hint = f"`ulpfuzz resume {path}` goes on where it stopped" if begun else "nothing was computed yet"
-        raise Interrupted(
-            f"{'terminated' if terminated else 'interrupted'}: {hint}", TERMINATED if terminated else INTERRUPTED
-        ) from None
+        raise Interrupted(f"interrupted: {hint}") from None
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -27,9 +27,7 @@ class InternalError(Exception):
 class Interrupted(Exception):
     """The user ended the run. The message says how to go on."""
 
-    def __init__(self, message: str, exit_code: int) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code
+    exit_code = 130
 
 
 def unknown(kind: str, name: str, known: Iterable[str], hint: str = "") -> UserError:

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from results.columns import COLUMNS
 from results.errors import InvalidRate, QueryError
+from results.sequential import confidence_sequence
 from results.statistics import Interval, one_sided_upper, rate_interval
 
 if TYPE_CHECKING:
@@ -77,13 +78,26 @@ def rate(
     counts = _counts(results, predicate, by, against, variant)
     one_draw = results.plan == "survey" and results.manifest.get("trials_per_problem") == 1
     of = _estimand(results.plan, counts, population, one_draw)
-    rows = tuple(
-        RateRow(
-            {name: row[name] for name in by}, rate_interval(row["k"], row["n"]), one_sided_upper(row["k"], row["n"])
-        )
-        for row in counts
-    )
-    return RateTable(event, of, rows)
+    return RateTable(event, of, tuple(_rate_row(results, row, by) for row in counts))
+
+
+def interval(results: Results, k: int, n: int) -> Interval:
+    """The 95 % interval that suits how the campaign ended.
+
+    Where a decision on its rates ended it, that of Clopper and Pearson would be too narrow: a confidence sequence.
+    """
+    return confidence_sequence(k, n) if ended_by_decision(results) else rate_interval(k, n)
+
+
+def ended_by_decision(results: Results) -> bool:
+    """Whether the number of trials depends on what they showed."""
+    return any(manifest.get("until") for manifest in results.manifests)
+
+
+def _rate_row(results: Results, row: dict[str, Any], by: Sequence[str]) -> RateRow:
+    both = interval(results, row["k"], row["n"])
+    upper = both.high if ended_by_decision(results) else one_sided_upper(row["k"], row["n"])
+    return RateRow({name: row[name] for name in by}, both, upper)
 
 
 def event_sql(event: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from results.findings import findings
+from results.findings import accusations, findings
 from results.headline import headline
 from results.outliers import blame
 from results.reading import Results
@@ -16,9 +16,11 @@ from results.report_findings import print_findings, print_undecided
 from results.report_overview import print_operators, print_problems
 from results.report_setting import print_setting
 from results.report_standard import print_closing, print_standard
+from results.report_until import print_until
 from results.report_why import print_bitwise, print_outliers, print_published
 from results.setting import setting, undecided
 from results.tallies import against_truth
+from results.until import question
 
 if TYPE_CHECKING:
     from results.findings import FindingGroup
@@ -46,7 +48,7 @@ def answer(results: Results, groups: list[FindingGroup]) -> str:
     """)
     if not groups and seen["elements"] == 0:
         return "Nothing was measured: the outputs of these problems have no elements."
-    return headline(groups, blame(results), seen["ran"], decided_not, measured)
+    return headline(accusations(results), blame(results), seen["ran"], decided_not, measured)
 
 
 def _campaign(results: Results, console: Console) -> None:
@@ -63,7 +65,9 @@ def _campaign(results: Results, console: Console) -> None:
     print_targets(results, console)
     print_pairs(results, console)
     print_verdicts(results, console)
-    print_published(results, console)
+    if question(results.manifest) is None:
+        print_published(results, console)
+    print_until(results, console)
     print_outliers(results, console)
     print_bitwise(results, console)
     print_findings(results, groups, console)

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from results.errors import InvalidRate
 from results.layout import count, heading, interval_cell, percent_of, say, short, table, verdict_text
-from results.rates import rate
+from results.rates import ended_by_decision, interval, rate
 from results.reading import Results
-from results.statistics import one_sided_upper, rate_interval
+from results.statistics import one_sided_upper
 from results.tallies import Tally, against_truth, between_targets, verdict_counts
 from results.verdicts import VERDICTS
 
@@ -25,11 +25,15 @@ def print_targets(results: Results, console: Console) -> None:
     refused = why_no_rate(results)
     heading(console, "Each target against the truth: how often")
     rows = [
-        (tally.target, *_often(tally, refused, console), _cell(tally, tally.flagged, refused, console))
+        (
+            tally.target,
+            *_often(results, tally, refused, console),
+            _cell(results, tally, tally.flagged, refused, console),
+        )
         for tally in tallies
     ]
     table(console, ("target", *_OFTEN, "flagged"), rows)
-    _explain_intervals(tallies, refused, console)
+    _explain_intervals(results, tallies, refused, console)
     heading(console, "Each target against the truth: how badly (largest errors)")
     columns = ["target", "relative", "amplification", "ulp", "rho", "worst verdict"]
     badly = [_badly(tally) for tally in tallies]
@@ -61,7 +65,7 @@ def print_pairs(results: Results, console: Console) -> None:
     rows = [
         (
             f"{tally.target} against {tally.against}",
-            *_often(tally, refused, console),
+            *_often(results, tally, refused, console),
             short(tally.worst_relative),
             passes(tally.worst_relative),
         )
@@ -101,17 +105,17 @@ def why_no_rate(results: Results) -> str:
     return ""
 
 
-def _often(tally: Tally, refused: str, console: Console) -> tuple[str, ...]:
-    above = (_cell(tally, k, refused, console) for k in (tally.above_1e01, tally.above_1e02))
+def _often(results: Results, tally: Tally, refused: str, console: Console) -> tuple[str, ...]:
+    above = (_cell(results, tally, k, refused, console) for k in (tally.above_1e01, tally.above_1e02))
     return (count(tally.trials), *above)
 
 
-def _cell(tally: Tally, k: int, refused: str, console: Console) -> str:
+def _cell(results: Results, tally: Tally, k: int, refused: str, console: Console) -> str:
     if not tally.trials:
         return "-"
     if refused:
         return f"{count(k)} ({percent_of(k, tally.trials)})"
-    return interval_cell(rate_interval(k, tally.trials), console)
+    return interval_cell(interval(results, k, tally.trials), console)
 
 
 def _badly(tally: Tally) -> tuple[str | Text, ...]:
@@ -126,9 +130,12 @@ def _badly(tally: Tally) -> tuple[str | Text, ...]:
     )
 
 
-def _explain_intervals(tallies: Sequence[Tally], refused: str, console: Console) -> None:
+def _explain_intervals(results: Results, tallies: Sequence[Tally], refused: str, console: Console) -> None:
     if refused:
         say(console, f"Shares of what ran, without intervals: {refused}.")
+        return
+    if ended_by_decision(results):
+        say(console, "In brackets: 95 % confidence sequence in per cent, valid although the trials decided the end.")
         return
     text = "In brackets: exact 95 % confidence interval in per cent (Clopper-Pearson)."
     fewest = min((tally.trials for tally in tallies if tally.trials), default=0)

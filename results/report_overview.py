@@ -10,8 +10,7 @@ from rich.console import Console
 from results.errors import InvalidRate
 from results.layout import count, heading, interval_cell, percent_of, say, short, table, verdict_text
 from results.overview import OperatorTally, operator_tallies
-from results.rates import RateTable, rate
-from results.statistics import rate_interval
+from results.rates import RateTable, interval, rate
 from results.verdicts import VERDICTS
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def _print_table(tallies: Sequence[OperatorTally], refused: str, console: Consol
             tally.target,
             *(() if once else (count(tally.problems),)),
             count(tally.trials),
-            _flagged(tally, refused, console),
+            _flagged(results, tally, refused, console),
             short(tally.worst_rho),
             verdict_text(tally.worst_verdict, VERDICTS[tally.worst_verdict].finding),
         )
@@ -117,10 +116,10 @@ def _refusal(results: Results) -> str:
     return ""
 
 
-def _flagged(tally: OperatorTally, refused: str, console: Console) -> str:
+def _flagged(results: Results, tally: OperatorTally, refused: str, console: Console) -> str:
     if not tally.trials:
         return "-"
     if not refused:
-        return interval_cell(rate_interval(tally.flagged, tally.trials), console)
+        return interval_cell(interval(results, tally.flagged, tally.trials), console)
     share = f"{count(tally.flagged)} ({percent_of(tally.flagged, tally.trials)})"
     return f"{share} in {tally.problems_flagged} of {tally.problems}" if tally.flagged else share

@@ -43,5 +43,5 @@ def test_a_plain_table_is_itself_and_the_original_is_left_alone() -> None:
 @pytest.mark.parametrize("value", ["[]", "[[3]]", '["three"]'])
 def test_values_that_are_no_sizes(tmp_path: Path, value: str) -> None:
     (tmp_path / "a.toml").write_text(f'[[problem]]\noperator = "tanh"\ndims = {{ n = {value} }}\n')
-    with pytest.raises(UserError, match="a.toml: problem"):
+    with pytest.raises(UserError, match=r"a\.toml: problem"):
         read_toml(tmp_path / "a.toml")

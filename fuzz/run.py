@@ -1,0 +1,185 @@
+"""Running a campaign: shards to workers, rows to disk, until the plan, the time, a decision or the user ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import signal
+import threading
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from fuzz.backends import BACKENDS
+from fuzz.budget import Clock, Stop
+from fuzz.campaign import Campaign
+from fuzz.deciding import Deciding
+from fuzz.environment import environment, environment_id
+from fuzz.errors import InternalError, StorageError
+from fuzz.job import Job
+from fuzz.operators import operator
+from fuzz.plan import Piece, Shard
+from fuzz.supervisor import Finished, Limits, Supervisor
+from fuzz.targets import Target, require_installed
+from fuzz.worker import Setup
+
+SHARD_SECONDS = (1.0, 20.0)
+"""Shortest and longest shard aimed at: what a kill costs at most, and what a file is worth at least."""
+SHARDS_WANTED = 16
+"""A short campaign is cut into at least this many shards, so that workers share it and a kill costs little."""
+PILOT_TRIALS = 4
+MOST_SHARD_TRIALS = 4096
+"""Keeps the rows of a shard, which wait in memory until it is complete, below some 20,000."""
+
+
+class Progress(Protocol):
+    """What a run tells a display."""
+
+    def start(self, total: int | None, done: int) -> None: ...
+    def advance(self, trials: int, rows: Sequence[Sequence[Any]]) -> None: ...
+    def stop(self) -> None: ...
+
+
+class Settings(Struct, frozen=True):
+    """How to run, not what: none of this changes a row."""
+
+    workers: int = 1
+    limits: Limits = Limits()
+    shard_trials: int | None = None
+
+
+class Outcome(Struct, frozen=True):
+    """How a run ended."""
+
+    reason: str
+    """Why before the plan's end: time, decision or interrupt; empty where the plan is done."""
+    interrupted: bool
+    restarts: int
+    """Workers that died and were replaced."""
+
+
+class Run:
+    """One run of a campaign. Further runs go on where it stopped."""
+
+    def __init__(self, campaign: Campaign, settings: Settings, progress: Progress) -> None:
+        self._campaign, self._settings, self._progress = campaign, settings, progress
+        self._directory, self._store = campaign.directory, campaign.store
+        self._deciding = Deciding(campaign.manifest, campaign.agenda)
+        self._stop = Stop(Clock(), campaign.manifest.seconds, lambda: self._deciding.settled)
+
+    def execute(self) -> Outcome:
+        """Compute what is not on disk yet, and leave the directory to others.
+
+        After an InternalError the logs of the workers stay in tmp/.
+        """
+        with self._directory.unlocked_on_error():
+            try:
+                restarts = self._execute()
+            except InternalError:
+                raise
+            except BaseException:
+                with contextlib.suppress(StorageError):  # what went wrong first is what to say
+                    self._directory.clear_temporary()
+                raise
+            self._directory.clear_temporary()
+        self._directory.unlock()
+        return Outcome(self._stop.reason, bool(self._stop.interrupted), restarts)
+
+    def _execute(self) -> int:
+        self._directory.clear_temporary()
+        done, partial = self._store.done(), self._store.partial()
+        agenda = self._campaign.agenda
+        there = sum(len(agenda.range(number)) for number in done) + sum(partial.values())
+        self._progress.start(self._campaign.manifest.total, there)
+        try:
+            with self._supervisor() as supervisor, gentle_interrupts(self._stop):
+                if self._campaign.manifest.shard_trials is None:
+                    self._measure_shards(supervisor)
+                self._deciding = Deciding(self._campaign.manifest, self._campaign.agenda)
+                if done:
+                    self._deciding.load(self._directory.path, done)
+                jobs = self._jobs(done, partial)
+                supervisor.run(jobs, self._commit, self._progress.advance, self._stop)
+                return supervisor.restarts
+        finally:
+            self._progress.stop()
+
+    def _jobs(self, done: Container[int], partial: Mapping[int, int]) -> Iterator[Job]:
+        """What is left to do, each survey problem written down before it runs."""
+        agenda = self._campaign.agenda
+        for number in self._deciding.unsettled(agenda.numbers(done)):
+            shard = agenda.shard(number)
+            if self._campaign.manifest.plan != "fixed":
+                problems = [piece.cell.problem.plain() for piece in shard.pieces]
+                self._directory.write_json(f"problems/{number:08d}.json", problems)
+            rows, elements = self._store.read(number) if number in partial else ([], [])
+            yield Job(shard, partial.get(number, 0), rows, elements)
+
+    def _commit(self, finished: Finished) -> None:
+        done = None if finished.complete else finished.position
+        self._store.commit(finished.shard.number, finished.rows, finished.elements, done)
+        if finished.complete:
+            self._deciding.add(finished.shard.number, finished.rows)
+
+    def _supervisor(self) -> Supervisor:
+        manifest, path = self._campaign.manifest, self._directory.path
+        names = manifest.backends
+        require_installed([Target(name, "", "float32") for name in names])
+        facts = environment()
+        identity = environment_id(facts)
+        self._directory.add_environment(identity, facts)
+        setup = Setup(
+            crumb="",
+            log="",
+            seed=manifest.seed,
+            environment=identity,
+            backends=names,
+            extensions=tuple(str(file.absolute()) for file in self._directory.extensions()),
+            given=str((path / "given").absolute()),
+        )
+        return Supervisor(path, setup, self._settings.workers, self._settings.limits, _modules(names))
+
+    def _measure_shards(self, supervisor: Supervisor) -> None:
+        """Choose the trials of a shard by the measured cost of a few trials of the most expensive problem."""
+        manifest, agenda, workers = self._campaign.manifest, self._campaign.agenda, self._settings.workers
+        cell = max(
+            agenda.cells,
+            key=lambda cell: operator(cell.problem.operator).contract.cost.operations(dict(cell.problem.dims)),
+        )
+        seconds: list[float] = []
+        trials, total = manifest.trials, manifest.total
+        pilot = Shard(0, (Piece(cell, 0, PILOT_TRIALS if trials is None else min(PILOT_TRIALS, trials)),))
+        supervisor.run(iter([Job(pilot)]), lambda f: seconds.append(f.seconds_per_trial), lambda trials, rows: None)
+        each = max(seconds[0], 1e-4)
+        work = math.inf if total is None else each * total
+        if manifest.seconds is not None:
+            work = min(work, manifest.seconds * workers / agenda.groups)
+        shortest, longest = SHARD_SECONDS
+        aim = min(max(work / SHARDS_WANTED / workers, shortest), longest)
+        self._campaign.cut(max(1, min(int(aim / each), MOST_SHARD_TRIALS)))
+
+
+@contextlib.contextmanager
+def gentle_interrupts(stop: Stop) -> Iterator[None]:
+    """The first SIGINT or SIGTERM in the block asks for a stop after the present trials, the second raises."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, _: object) -> None:
+        if stop.interrupted:
+            raise KeyboardInterrupt
+        stop.interrupted = "interrupted" if number == signal.SIGINT else "terminated"
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _modules(names: Sequence[str]) -> tuple[str, ...]:
+    """The libraries of these backends, to be imported once for all workers."""
+    return tuple(BACKENDS[name].module for name in names if BACKENDS[name].module)
