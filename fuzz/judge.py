@@ -68,8 +68,10 @@ class Ladder(Struct, frozen=True):
     """All digits are lost on both rungs; `slope` is then that of N(0,1) inputs, None where those are healthy."""
     high_sequential: float | None = None
     """Largest rho at the float64 rung under the bound of sequential addition, where high_rho exceeds FLAG."""
+    high_index: int = -1
+    """Element of the largest rho at the rung above the target's own dtype; -1 where that was not run."""
     high_flushed: float | None = None
-    """The same with subnormals read as zero, where only the float64 rung exceeds FLAG."""
+    """high_rho with subnormals read as zero, where only the float64 rung exceeds FLAG."""
     above: Ladder | None = None
     """From float32 to float64, where an error does not shrink from a 16-bit format to float32: kernels that compute in
     float32 inside err alike on both of these rungs."""

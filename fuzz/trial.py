@@ -10,7 +10,7 @@ import numpy as np
 import xxhash
 from msgspec import Struct, field
 
-from fuzz import rows
+from fuzz import region, rows
 from fuzz.adjudicate import measure
 from fuzz.backends.base import Array
 from fuzz.certify import Certifier, due
@@ -157,6 +157,7 @@ class _Trial:
             row["input_digest"] = self.digest
             if isinstance(outcome, Failure):
                 row |= {"verdict": outcome.verdict, "detail": outcome.error, "error": outcome.error}
+                row["region"] = region.of_failure(self.bench, target.dtype, outcome)
             else:
                 row |= self._judged(number, target, output, outcome)
             self.result.rows.append(row)
@@ -193,6 +194,7 @@ class _Trial:
             **rows.truth_figures(measured, ladder, rung.bound.known_by),
             **rows.verdict(judgement),
             **({"flagged": 0} if judgement.verdict == FLUSHED else {}),
+            "region": region.of_output(self.bench, target.dtype, judgement, measured, ladder),
             "certified": certified,
             "output_digest": digest,
             "seconds": outcome.seconds,

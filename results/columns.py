@@ -11,7 +11,7 @@ Cell: TypeAlias = str | int | float | None
 Row: TypeAlias = dict[str, Cell]
 """Values by column name; a missing column is null."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 INTERNAL = ("float32", "storage", "beyond")
 """Values of the column `internal`, the most accurate first."""
@@ -74,6 +74,13 @@ COLUMNS: tuple[Column, ...] = (
     # verdict
     Column("verdict", "string", "", "see docs/verdicts.md"),
     Column("detail", "string", "", "why, in one sentence"),
+    Column(
+        "region",
+        "string",
+        "",
+        "where the worst element of a finding lies, coarsely (docs/findings.md); null where the row is no finding",
+        since=2,
+    ),
     Column("profile", "string", "", "profile of elementary-function constants used by the bound"),
     Column("known_by", "string", "", "arithmetic in which the truth was computed"),
     # absolute error
@@ -172,3 +179,38 @@ ELEMENT_COLUMNS: tuple[Column, ...] = (
     Column("inputs", "string", "", "leading inputs of the element, canonical JSON"),
 )
 """Columns of elements/<shard>.parquet: the worst and some random elements of sampled trials."""
+
+FINDING_COLUMNS: tuple[Column, ...] = (
+    Column("id", "string", "", "hash of the signature, the next nine columns: the same in every campaign", since=2),
+    *(
+        Column(name, "string", "", doc, since=2)
+        for name, doc in (
+            ("operator", "operator"),
+            ("output", "name of the output"),
+            ("backend", "backend of the target"),
+            ("device", "device of the target"),
+            ("options", "options of the target"),
+            ("dtype", "dtype in which the target computes"),
+            ("verdict", "see docs/verdicts.md"),
+            ("against", "kind of what the output is compared with: 'truth' or 'target'"),
+            ("region", "where, coarsely: see docs/findings.md; empty in campaigns of schema version 1"),
+            ("target", "the target as the campaign spells it"),
+            ("provenance", "library, composed (not blamed on the library) or user"),
+            ("variants", "wrappers of the kernel under which it was seen; empty for the plain kernel"),
+            ("title", "the finding in one sentence"),
+        )
+    ),
+    Column("trials", "int64", "trials", "trials that have it", since=2),
+    Column("of_trials", "int64", "trials", "trials that the target ran of this operator and dtype", since=2),
+    Column("not_run", "int64", "trials", "trials not run, because the target had ended too many workers", since=2),
+    Column("rate_low", "float64", "1", "exact 95 % interval of the rate; null where the plan allows none", since=2),
+    Column("rate_high", "float64", "1", "its upper end", since=2),
+    Column("trial", "string", "", "name of the worst trial for `ulpfuzz repro`", since=2),
+    Column("worst_rho", "float64", "1", "largest rho; null where there was no output", since=2),
+    Column("worst_relative", "float64", "1", "largest relative error", since=2),
+    Column("worst_ulp", "float64", "ulp", "largest error in ulp", since=2),
+    Column("detail", "string", "", "why, in one sentence, at the worst trial", since=2),
+    Column("environments", "string", "", "environments in which it was seen, the first first, JSON", since=2),
+    Column("versions", "string", "", "versions of the library concerned in them, JSON", since=2),
+)
+"""Columns of findings.parquet: a table computed from the rows, which can be computed again at any time."""

@@ -25,3 +25,11 @@ class QueryError(ResultsError):
 
 class InvalidRate(ResultsError):
     """A rate that the campaign's plan cannot support; the message gives the reason."""
+
+
+class KnownError(ResultsError):
+    """A file of known findings that cannot be read or says something impossible; the message names the entry."""
+
+
+class FailOnError(ResultsError):
+    """A rule of --fail-on that cannot be read, or that the campaign's plan cannot support."""

@@ -2,36 +2,116 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from results.libraries import versions_of
+from results.rates import interval
+from results.statistics import Interval
 from results.tallies import TRIAL_KEY
 
 if TYPE_CHECKING:
     from results.reading import Results
 
+SIGNATURE = ("operator", "output", "backend", "device", "options", "dtype", "verdict", "against", "region")
+"""What makes two findings one. Nothing in it depends on a campaign, a machine or a version."""
 
-class FindingGroup(Struct, frozen=True):
-    """All trials in which one output of one target has one verdict that is a finding."""
+ID_DIGITS = 10
+"""Forty bits: among a thousand findings two ids agree by chance once in two million cases."""
+
+_TARGET = ("operator", "backend", "device", "options", "dtype")
+_COLUMNS = {name: f"coalesce({name}, '') AS {name}" for name in SIGNATURE} | {
+    "against": "CASE WHEN against = 'truth' THEN 'truth' ELSE 'target' END AS against"
+}
+_NOT_RUN = "verdict = 'indeterminate' AND coalesce(detail, '') LIKE 'not run%'"
+_RAN = f"verdict IS DISTINCT FROM 'unsupported' AND NOT coalesce({_NOT_RUN}, false)"
+_BLAMED = "coalesce(m.provenance, '') <> 'composed'"
+_COMPOSED = "m.provenance = 'composed'"
+
+
+class FindingGroup(Struct, frozen=True, kw_only=True):
+    """All trials with one signature: one defect, or a few that look alike."""
 
     operator: str
     output: str
-    target: str
+    backend: str
+    device: str
+    options: str
+    dtype: str
     verdict: str
+    against: str
+    """truth, or target where the row compares two targets."""
+    region: str
+    """Where, coarsely (docs/findings.md); empty in campaigns written before the column existed."""
+    target: str
     provenance: str
     """library or user; composed in what `composed_findings` returns."""
     variants: str
     """The wrappers of the kernel under which it was seen, comma-separated; empty for the plain kernel."""
     trials: int
     of_trials: int
-    """Trials that this target ran of this operator."""
+    """Trials that this target ran of this operator in this dtype."""
+    not_run: int
+    """Trials not run because the target had ended too many workers."""
+    rate: Interval | None
+    """trials / of_trials with its 95 % interval; None where the plan supports none (docs/findings.md)."""
     worst_rho: float | None
     """None where there was no output to measure."""
     worst_relative: float | None
+    worst_ulp: float | None
     trial: str
     """Name of the trial with the largest rho, for `ulpfuzz repro`."""
     detail: str
+    environments: tuple[str, ...]
+    """Hashes of the environments it was seen in, the first first."""
+    versions: tuple[tuple[str, tuple[str, ...]], ...]
+    """Versions of the library concerned in these environments, by distribution."""
+
+    @property
+    def signature(self) -> dict[str, str]:
+        """What the id is a hash of."""
+        return {name: getattr(self, name) for name in SIGNATURE}
+
+    @property
+    def id(self) -> str:
+        """Ten hexadecimal digits, the same in every campaign."""
+        return finding_id(self.signature)
+
+    @property
+    def title(self) -> str:
+        """The finding in one sentence."""
+        return f"{self.subject}: {self.verdict}{self.where}"
+
+    @property
+    def subject(self) -> str:
+        """Who and what: target, operator, output, dtype."""
+        output = f" ({self.output})" if self.output else ""
+        return f"{self.target} {self.operator}{output} in {self.dtype}"
+
+    @property
+    def where(self) -> str:
+        """The region behind a comma; nothing where it says "any"."""
+        return "" if not self.region or self.region.startswith("any ") else f", {self.region}"
+
+
+class Accusation(Struct, frozen=True):
+    """Trials of one operator in which one target has one verdict, over all outputs, dtypes and regions."""
+
+    operator: str
+    target: str
+    verdict: str
+    trials: int
+    of_trials: int
+
+
+def finding_id(signature: Mapping[str, str]) -> str:
+    """The id of a signature (a value for each name in SIGNATURE)."""
+    text = json.dumps({name: signature[name] for name in SIGNATURE}, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
 
 
 def findings(results: Results) -> list[FindingGroup]:
@@ -39,36 +119,103 @@ def findings(results: Results) -> list[FindingGroup]:
 
     A row is a finding when its verdict is one (results/verdicts.py) and its provenance is not `composed`.
     """
-    return _groups(results, "coalesce(m.provenance, '') <> 'composed'")
+    return _groups(results, _BLAMED)
 
 
 def composed_findings(results: Results) -> list[FindingGroup]:
     """The same for formulations that ulpfuzz composed from a library's primitives: not blamed on the library."""
-    return _groups(results, "m.provenance = 'composed'")
+    return _groups(results, _COMPOSED)
+
+
+def accusations(results: Results) -> list[Accusation]:
+    """What the headline says: findings by target, verdict and operator, the most severe first."""
+    rows = results.records(f"""
+        SELECT operator, target, verdict, count(DISTINCT ({TRIAL_KEY})) AS trials
+        FROM measurements AS m JOIN verdicts AS v ON m.verdict = v.name WHERE v.finding AND {_BLAMED}
+        GROUP BY operator, target, verdict
+        ORDER BY any_value(severity) DESC, max(rho_max) DESC NULLS LAST, operator, target
+    """)
+    if not rows:
+        return []
+    counted = results.records(f"""
+        SELECT operator, target, count(DISTINCT ({TRIAL_KEY})) AS n FROM measurements
+        WHERE against = 'truth' AND {_RAN} GROUP BY operator, target
+    """)
+    ran = {(row["operator"], row["target"]): row["n"] for row in counted}
+    return [
+        Accusation(**row, of_trials=max(row["trials"], ran.get((row["operator"], row["target"]), 0))) for row in rows
+    ]
 
 
 def _groups(results: Results, whose: str) -> list[FindingGroup]:
+    names = ", ".join(SIGNATURE)
+    found = f"""
+        SELECT {", ".join(_COLUMNS.values())}, target, provenance, variant, {TRIAL_KEY}, rho_max, rel_max, ulp_max,
+               trial, coalesce(detail, error, '') AS detail, environment, v.severity
+        FROM measurements AS m JOIN verdicts AS v ON m.verdict = v.name WHERE v.finding AND {whose}
+    """
     rows = results.records(f"""
-        WITH found AS (
-            SELECT m.*, v.severity, coalesce(m.rho_max, -1) AS size
-            FROM measurements AS m JOIN verdicts AS v ON m.verdict = v.name
-            WHERE v.finding AND {whose}
+        WITH found AS ({found}), ordered AS (
+            SELECT *, row_number() OVER (
+                PARTITION BY {names} ORDER BY coalesce(rho_max, -1) DESC, "index", problem_id, seed, variant
+            ) = 1 AS worst FROM found
         )
-        SELECT operator, coalesce(output, '') AS output, target, verdict,
-               coalesce(any_value(provenance), '') AS provenance,
+        SELECT {names}, min(target) AS target, coalesce(min(provenance), '') AS provenance,
                coalesce(string_agg(DISTINCT variant, ', ' ORDER BY variant) FILTER (variant <> ''), '') AS variants,
                count(DISTINCT ({TRIAL_KEY})) AS trials, max(rho_max) AS worst_rho, max(rel_max) AS worst_relative,
-               coalesce(arg_max(trial, size), '') AS trial,
-               coalesce(arg_max(coalesce(detail, error, ''), size), '') AS detail
-        FROM found GROUP BY operator, output, target, verdict
-        ORDER BY any_value(severity) DESC, worst_rho DESC NULLS LAST, operator, output, target
+               max(ulp_max) AS worst_ulp, coalesce(any_value(trial) FILTER (worst), '') AS trial,
+               any_value(detail) FILTER (worst) AS detail
+        FROM ordered GROUP BY {names}
+        ORDER BY any_value(severity) DESC, worst_rho DESC NULLS LAST, {names}
     """)
-    runs = _trials_run(results) if rows else {}
-    return [FindingGroup(**row, of_trials=runs[row["operator"], row["target"]]) for row in rows]
+    if not rows:
+        return []
+    ran, seen = _ran(results), _environments(results, found)
+    return [_group(results, row, ran[_key(row, _TARGET)], seen[_key(row, SIGNATURE)]) for row in rows]
 
 
-def _trials_run(results: Results) -> dict[tuple[str, str], int]:
+def _group(results: Results, row: dict[str, Any], ran: dict[str, Any], environments: Sequence[str]) -> FindingGroup:
+    of_trials = max(row["trials"], ran["n"])
+    return FindingGroup(
+        **row,
+        of_trials=of_trials,
+        not_run=ran["not_run"],
+        rate=interval(results, row["trials"], of_trials) if _has_rate(results, ran["problems"]) else None,
+        environments=tuple(environments),
+        versions=versions_of(row["backend"], [results.environments.get(name, {}) for name in environments]),
+    )
+
+
+def _ran(results: Results) -> dict[tuple[str, ...], dict[str, Any]]:
+    """Trials run and not run, and problems, by operator and target."""
     rows = results.records(f"""
-        SELECT operator, target, count(DISTINCT ({TRIAL_KEY})) AS n FROM measurements GROUP BY operator, target
+        SELECT {", ".join(_COLUMNS[name] for name in _TARGET)},
+               count(DISTINCT ({TRIAL_KEY})) FILTER (against = 'truth' AND {_RAN}) AS n,
+               count(DISTINCT ({TRIAL_KEY})) FILTER ({_NOT_RUN}) AS not_run, count(DISTINCT problem_id) AS problems
+        FROM measurements GROUP BY ALL
     """)
-    return {(row["operator"], row["target"]): row["n"] for row in rows}
+    return {_key(row, _TARGET): row for row in rows}
+
+
+def _environments(results: Results, found: str) -> dict[tuple[str, ...], list[str]]:
+    """Environments of each finding, in the order of the draws."""
+    names = ", ".join(SIGNATURE)
+    rows = results.records(f"""
+        SELECT {names}, environment FROM ({found}) WHERE environment IS NOT NULL
+        GROUP BY {names}, environment ORDER BY min("index"), environment
+    """)
+    seen: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        seen.setdefault(_key(row, SIGNATURE), []).append(row["environment"])
+    return seen
+
+
+def _has_rate(results: Results, problems: int) -> bool:
+    """Whether the trials are independent draws of one thing: of one problem, or of a survey's population."""
+    if results.plan == "survey":
+        return all(manifest.get("trials_per_problem") == 1 for manifest in results.manifests)
+    return results.plan == "fixed" and problems == 1
+
+
+def _key(row: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(row[name] for name in names)

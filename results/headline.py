@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from results.findings import FindingGroup
+from results.findings import Accusation
 from results.outliers import Blame
 from results.verdicts import NO_VALUE, VERDICTS
 
 FLUSHED = "subnormals_flushed"
 
 
-def headline(groups: Sequence[FindingGroup], blame: Blame, targets: int, undecided: int, measured: int) -> str:
+def headline(groups: Sequence[Accusation], blame: Blame, targets: int, undecided: int, measured: int) -> str:
     """One plain sentence, or two.
 
-    `groups` are the findings, `blame` the outliers, `targets` the number of targets that ran, `undecided` the trials
-    judged `indeterminate`, `measured` the rows with an output.
+    `groups` are the findings by target, verdict and operator, `blame` the outliers, `targets` the number of targets
+    that ran, `undecided` the trials judged `indeterminate`, `measured` the rows with an output.
     """
     flushed = [group for group in groups if group.verdict == FLUSHED]
     if len(flushed) < len(groups):
@@ -44,8 +44,8 @@ def headline(groups: Sequence[FindingGroup], blame: Blame, targets: int, undecid
     return f"No implementation is to blame: {_outliers(blame.outliers)} above 1e-1 {_cause(blame)}.{caveat}"
 
 
-def _accusation(groups: Sequence[FindingGroup], targets: int) -> str:
-    by_target: dict[str, list[FindingGroup]] = {}
+def _accusation(groups: Sequence[Accusation], targets: int) -> str:
+    by_target: dict[str, list[Accusation]] = {}
     for group in groups:
         by_target.setdefault(group.target, []).append(group)
     numeric = [g for g in groups if g.verdict not in NO_VALUE]
@@ -63,11 +63,11 @@ def _accusation(groups: Sequence[FindingGroup], targets: int) -> str:
     return f"{blamed} of {targets} {'target' if targets == 1 else 'targets'} {does}: {named}."
 
 
-def _flushed(groups: Sequence[FindingGroup]) -> str:
+def _flushed(groups: Sequence[Accusation]) -> str:
     """A policy of the backend rather than an inaccurate operator: said apart."""
     if not groups:
         return ""
-    by_target: dict[str, list[FindingGroup]] = {}
+    by_target: dict[str, list[Accusation]] = {}
     for group in groups:
         by_target.setdefault(group.target, []).append(group)
     named = "; ".join(
@@ -77,7 +77,7 @@ def _flushed(groups: Sequence[FindingGroup]) -> str:
     return f" Subnormal numbers are read or written as zero by {named}."
 
 
-def _reasons(groups: Sequence[FindingGroup]) -> str:
+def _reasons(groups: Sequence[Accusation]) -> str:
     by_verdict: dict[str, dict[str, int]] = {}
     for group in groups:
         operators = by_verdict.setdefault(group.verdict, {})

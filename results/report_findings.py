@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from results.findings import FindingGroup, composed_findings
-from results.layout import count, heading, say, short
+from results.known import Sorted
+from results.layout import count, heading, percent, say, short
 from results.reading import Results
 from results.setting import undecided
 from results.verdicts import VERDICTS
@@ -17,15 +18,50 @@ _SHOWN = 40
 _REASONS_SHOWN = 10
 
 
-def print_findings(results: Results, groups: Sequence[FindingGroup], console: Console) -> None:
-    """Each finding with its count, worst case and the command that repeats it."""
+def print_findings(
+    results: Results, groups: Sequence[FindingGroup], console: Console, known: Sorted | None = None
+) -> None:
+    """Each finding with its count, worst case and the command that repeats it; known ones apart, with the reason."""
+    new = list(known.new) if known else groups
     directory = shlex.quote(str(results.directories[0]))
-    heading(console, f"Findings ({len(groups)})" if groups else "Findings: none")
-    _print_groups(groups, directory, console)
+    title = "New findings" if known else "Findings"
+    heading(console, f"{title} ({len(new)})" if new else f"{title}: none")
+    print_groups(new, directory, console)
+    if known:
+        print_known(known, console)
     composed = composed_findings(results)
     if composed:
         heading(console, "Composed from primitives by ulpfuzz: not blamed on the library")
-        _print_groups(composed, directory, console)
+        print_groups(composed, directory, console)
+
+
+def print_groups(groups: Sequence[FindingGroup], directory: str, console: Console, shown: int = _SHOWN) -> None:
+    """Findings by verdict: two lines and the command each. `directory` as it is to be typed."""
+    before = None
+    for group in groups[:shown]:
+        if group.verdict != before:
+            say(console, f"{group.verdict}: the result {VERDICTS[group.verdict].sentence}", style="red")
+            before = group.verdict
+        variants = f" under {group.variants}" if group.variants else ""
+        say(console, f"{group.subject}{group.where}{variants}: {often(group)}{worst(group)}", indent=4)
+        if group.detail:
+            say(console, group.detail, indent=6)
+        say(console, command(group, directory), indent=6)
+    if (more := len(groups) - shown) > 0:
+        say(console, f"and {more} more: `ulpfuzz findings {directory}` lists them all")
+
+
+def print_known(known: Sorted, console: Console) -> None:
+    """Known findings with their reasons, and the entries of the file that say nothing any more."""
+    if known.known:
+        heading(console, f"Known findings ({len(known.known)})")
+        for group, entry in known.known:
+            say(console, f"{group.title}, {often(group)}{worst(group)}", indent=2)
+            say(console, f"known ({entry.name}): {entry.said}", indent=6)
+    if known.notes:
+        heading(console, f"The file of known findings, {known.path}")
+        for note in known.notes:
+            say(console, note)
 
 
 def print_undecided(results: Results, console: Console) -> None:
@@ -40,24 +76,22 @@ def print_undecided(results: Results, console: Console) -> None:
         say(console, f"and {more} more reasons")
 
 
-def _print_groups(groups: Sequence[FindingGroup], directory: str, console: Console) -> None:
-    before = None
-    for group in groups[:_SHOWN]:
-        if group.verdict != before:
-            say(console, f"{group.verdict}: the result {VERDICTS[group.verdict].sentence}", style="red")
-            before = group.verdict
-        output = f" ({group.output})" if group.output else ""
-        variants = f" under {group.variants}" if group.variants else ""
-        often = f"{count(group.trials)} of {count(group.of_trials)} trials"
-        say(console, f"{group.target} {group.operator}{output}{variants}: {often}{_worst(group)}", indent=4)
-        if group.detail:
-            say(console, group.detail, indent=6)
-        say(console, f"ulpfuzz repro {directory} {shlex.quote(group.trial)}", indent=6)
-    if (more := len(groups) - _SHOWN) > 0:
-        say(console, f"and {more} more: SELECT * FROM measurements JOIN verdicts ON verdict = name WHERE finding")
+def often(group: FindingGroup, interval: bool = False) -> str:
+    """How many trials, of how many that ran; with the exact interval where asked for and known."""
+    text = f"{count(group.trials)} of {count(group.of_trials)} {'trial' if group.of_trials == 1 else 'trials'}"
+    if interval and group.rate is not None:
+        low, high = percent(group.rate.low), percent(group.rate.high)
+        text += f" = {percent(group.rate.rate)} % [{low}, {high}]"
+    return f"{text} ({count(group.not_run)} not run)" if group.not_run else text
 
 
-def _worst(group: FindingGroup) -> str:
+def worst(group: FindingGroup) -> str:
+    """Its largest errors; nothing where there was no output."""
     if group.worst_rho is None:
         return ""
     return f", worst rho {short(group.worst_rho)}, worst relative error {short(group.worst_relative)}"
+
+
+def command(group: FindingGroup, directory: str) -> str:
+    """What repeats the worst trial, and the id behind a shell comment."""
+    return f"ulpfuzz repro {directory} {shlex.quote(group.trial)}  # finding {group.id}"

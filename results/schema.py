@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from results.columns import COLUMNS, ELEMENT_COLUMNS, KEY, SCHEMA_VERSION, TIMINGS, Column
+from results.columns import COLUMNS, ELEMENT_COLUMNS, FINDING_COLUMNS, KEY, SCHEMA_VERSION, TIMINGS, Column
 from results.verdicts import VERDICTS
 
 _INTRODUCTION = f"""# Columns of a campaign
@@ -15,7 +15,8 @@ A campaign directory holds
 
 * `campaign.json`: what was planned; `environments.json`: the environments that rows refer to;
 * `parts/*.parquet`: one row for each problem, draw, output, target, variant and reference (below);
-* `elements/*.parquet`: the worst and some random elements of sampled trials (second table).
+* `elements/*.parquet`: the worst and some random elements of sampled trials (second table);
+* `findings.parquet`: the findings (third table), computed from the rows when a run ends. It may be deleted.
 
 Columns are only ever added. A file written before a column existed reads as null there. `since` is the schema version
 that brought a column. Every column may be null: a trial that crashed has no error to measure.
@@ -45,6 +46,10 @@ def schema_page() -> str:
             "## Elements",
             "",
             *_column_table(ELEMENT_COLUMNS),
+            "",
+            "## Findings",
+            "",
+            *_column_table(FINDING_COLUMNS),
             "",
         ]
     )
