@@ -31,7 +31,7 @@ def print_operators(results: Results, console: Console) -> None:
     refused = _refusal(results)
     heading(console, "Operators and targets, the most severe first")
     if shown:
-        _print_table(shown, refused, console)
+        _print_table(results, shown, refused, console)
     if more := telling[_SHOWN:]:
         say(console, f"and {count(len(more))} more, the worst of them {more[0].worst_verdict}")
     if len(telling) < len(tallies):
@@ -55,7 +55,7 @@ def print_problems(results: Results, console: Console) -> None:
     table(console, ("problem", "target", "trials", "above 1e-1", "flagged"), rows, words=2)
 
 
-def _print_table(tallies: Sequence[OperatorTally], refused: str, console: Console) -> None:
+def _print_table(results: Results, tallies: Sequence[OperatorTally], refused: str, console: Console) -> None:
     once = all(tally.problems == tally.trials or not tally.trials for tally in tallies)
     columns = (
         "operator",
