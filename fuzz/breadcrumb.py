@@ -60,6 +60,7 @@ class SharedBreadcrumb:
         _LAYOUT.pack_into(self._page, 0, self._position, 0, _NOWHERE, 0, 0, time.monotonic())
 
     def read(self) -> Place:
+        """What the worker is doing, or was doing when it died."""
         position, index, target, stage, purpose, since = _LAYOUT.unpack_from(self._page, 0)
         return Place(position, index, target, _STAGES[stage], _PURPOSES[purpose], since)
 

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from fuzz.backends.base import Array, Implementation, Unsupported
+from fuzz.surroundings import Arithmetic
 from fuzz.targets import Target
 from fuzz.workbench import Bench
 
@@ -20,6 +21,8 @@ ERROR_LENGTH = 300
 """Characters of a library's message kept in a row; TVM's run to 10 kB of IR."""
 _OVERRUN = "bytes outside the output changed"
 _CAUGHT = "raised "
+_NO_MEMORY = ("bad_alloc", "RESOURCE_EXHAUSTED", "can't allocate memory")
+"""What TVM, JAX and PyTorch say where Python would raise MemoryError; none has a class for it on the CPU."""
 
 
 class Failure(Struct, frozen=True):
@@ -69,11 +72,13 @@ def execute(
         implementation = target.implementation(bench.problem.operator)
         if not bench.has_kernel(target, purpose):
             mark(COMPILE)
-        prepared = bench.prepared(target, purpose)
+        with Arithmetic():
+            prepared = bench.prepared(target, purpose)
         mark(RUN)
-        start = time.perf_counter()
-        values = prepared.call()
-        seconds = time.perf_counter() - start
+        with Arithmetic():
+            start = time.perf_counter()
+            values = prepared.call()
+            seconds = time.perf_counter() - start
     except Unsupported as reason:
         return Failure("unsupported", str(reason), implementation)
     except MemoryError as error:
@@ -81,7 +86,10 @@ def execute(
     except KeyboardInterrupt:  # the user's: workers never get it
         raise
     except BaseException as error:  # noqa: BLE001  # whatever a library raises is a result, SystemExit and panics too
-        return Failure("raised", _message(error), implementation)
+        message = _message(error)
+        if any(words in message for words in _NO_MEMORY):
+            return Failure("out_of_memory", _CAUGHT + message, implementation)
+        return Failure("raised", message, implementation)
     finally:
         clear()
     if prepared.overrun():
@@ -106,14 +114,18 @@ def _checked(values: Any, bench: Bench, target: Target, seconds: float, implemen
             return Failure("raised", f"returned shape {value.shape}, {shape} is due", implementation)
         if value.dtype != target.dtype:
             return Failure("dtype_mismatch", f"returned {value.dtype}, {target.dtype} is due", implementation)
-    return Ran(tuple(values), seconds, implementation)
+    return Ran(tuple(np.asarray(value) for value in values), seconds, implementation)  # no masked arrays, no matrices
 
 
 def _message(error: BaseException) -> str:
-    """The last non-empty line of a message, with its type: libraries put a dump of their state before it."""
+    """The last non-empty line of a message, with its type: libraries put a dump of their state before it.
+
+    Printable, and text that can be stored: a library may put anything into its message.
+    """
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001  # a foreign __str__
+    except BaseException:  # noqa: BLE001  # a foreign __str__
         text = ""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[-1] if lines else ''}"[:ERROR_LENGTH]
+    message = f"{type(error).__name__}: {lines[-1] if lines else ''}"[:ERROR_LENGTH]
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in message)

@@ -30,6 +30,7 @@ _SECONDS = 120.0
 def ask(context: Any, setup: Setup, cell: Cell, index: int, place: Place) -> str:
     """Start a process that runs the call at `place` again: a key of SEEN, `finished`, or "" if it died or hung too."""
     receiver, sender = context.Pipe(duplex=False)
+    setup = structs.replace(setup, backends=(cell.targets[place.target].backend,))  # no other takes part
     process = start(context, main, sender, setup, cell, index, place.target, place.purpose)
     sender.close()
     try:

@@ -60,11 +60,13 @@ class Job:
         """The first trial whose rows have not arrived."""
         self.kept = position
         """The position up to which rows have been handed over, or were there from the beginning."""
+        self.kept_at = 0.0
+        """When that was (monotonic s), or when the job began."""
         self.rows = [list(row) for row in rows]
         self.elements = [list(row) for row in elements]
         self.deaths = _deaths(shard, position, self.rows)
         """By (position, target number)."""
-        self._unexplained: dict[tuple[int, int], int] = {}
+        self._unexplained: dict[tuple[int, int, str], int] = {}
 
     @property
     def complete(self) -> bool:
@@ -78,9 +80,9 @@ class Job:
         self.elements += elements
         return new
 
-    def unexplained(self, place: Place) -> int:
-        """Count a death that may be an accident, such as a kill by the operator; how many there were at this place."""
-        key = (place.position, place.target)
+    def unexplained(self, place: Place, cause: str) -> int:
+        """Count a death that may be an accident, such as a kill by the operator; how many such there were there."""
+        key = (place.position, place.target, cause)
         self._unexplained[key] = self._unexplained.get(key, 0) + 1
         return self._unexplained[key]
 

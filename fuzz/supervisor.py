@@ -2,48 +2,41 @@
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import multiprocessing.connection
 import os
-import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fuzz import forensic, worker
+from fuzz.blame import cause, doing, trouble, verdict_of
 from fuzz.breadcrumb import Place
 from fuzz.directory import CampaignDirectory
 from fuzz.errors import InternalError
-from fuzz.execution import COMPILE, LADDER
+from fuzz.execution import COMPILE
+from fuzz.health import OnEvent, Replaced, WorkerHealth, ignore
 from fuzz.job import Job
+from fuzz.limits import Limits as Limits
 from fuzz.plan import Shard
 from fuzz.preload import PRELOAD
 from fuzz.threads import limit_threads
 from fuzz.trial import Death
 from fuzz.worker import Setup
-from fuzz.worker_process import FORKSERVER_GONE, WorkerProcess
+from fuzz.worker_process import WorkerProcess
 
 _POLL_SECONDS = 0.2
 _START_SECONDS = 180.0
 _DYING_SECONDS = 10.0
 """From the closing of a worker's connection to the end of its process."""
-KILLS_BETWEEN_CALLS = 20
-"""SIGKILLs from outside, or lost fork servers, between two calls at one trial before the campaign gives up: no target
-can be to blame for them, and an operator may send several before a new worker gets anywhere."""
-ACCIDENTS = 3
-"""Deaths that nothing here explains (a SIGKILL we did not send, a death between calls) are retried; the third at one
-place is no accident."""
-
-
-class Limits(Struct, frozen=True):
-    """Wall-clock limits in seconds."""
-
-    call: float = 60.0
-    compile: float = 300.0
+_LONGEST_MESSAGE = 1 << 30
+"""Bytes; more than any worker sends, so that garbage written into its connection does not have us wait for it."""
+_GROWTH = 1.5
+"""A worker that has less than this multiple of its memory at birth is not recycled: the next would be no smaller."""
 
 
 class Finished(Struct, frozen=True):
@@ -56,7 +49,7 @@ class Finished(Struct, frozen=True):
     rows: list[list[Any]]
     elements: list[list[Any]]
     seconds_per_trial: float
-    """Wall time of a trial, the first (which compiles) left out; 0 when there was only one."""
+    """Wall time of a trial, the first (which compiles) left out; 0 when it was not measured."""
     position: int
     complete: bool
 
@@ -73,28 +66,47 @@ def never() -> bool:
 
 
 class Supervisor:
-    """Runs shards on `workers` processes and calls back with finished ones. Use it as a context."""
+    """Runs shards on `workers` processes and calls back with finished ones. Use it as a context, from one thread.
 
-    def __init__(self, directory: Path, setup: Setup, workers: int, limits: Limits, modules: tuple[str, ...]) -> None:
+    `on_event` hears of everything that happens to a worker: see fuzz.health.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        setup: Setup,
+        workers: int,
+        limits: Limits,
+        modules: tuple[str, ...],
+        on_event: OnEvent = ignore,
+    ) -> None:
         limit_threads()
         os.environ[PRELOAD] = ",".join(modules)
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["fuzz.preload"])
         self._directory = CampaignDirectory(directory)
         self._setup, self._count, self._limits = setup, workers, limits
+        self._memory = limits.resolved(workers)
+        self._event = on_event
         self._workers: list[WorkerProcess] = []
         self._born = 0
         self._stopping = False
         self._finished: OnFinished
         self._progress: OnRows
-        self.restarts = 0
+        self.replaced = Replaced()
+
+    @property
+    def restarts(self) -> int:
+        """Workers that ended before their time and were replaced."""
+        return self.replaced.deaths
 
     def run(self, jobs: Iterator[Job], finished: OnFinished, progress: OnRows, stop: Stop = never) -> None:
         """Compute every job; `jobs` may be endless, and is asked for one when a worker is free.
 
-        `progress` is called as rows arrive, `finished` once a shard is complete. When `stop` returns True (it is asked
-        several times a second), no further job is taken, each worker finishes the trial it is on, `finished` is called
-        for the shards that have new rows, complete or not, and this returns.
+        `progress` is called as rows arrive, `finished` once a shard is complete, and before that every `limits.shard`
+        seconds. When `stop` returns True (it is asked several times a second), no further job is taken, each worker
+        finishes the trial it is on, `finished` is called for the shards that have new rows, complete or not, and this
+        returns.
 
         The workers stay alive for the next call; leaving the context ends them. Raises InternalError when the engine
         itself fails in a worker, and what the callbacks raise.
@@ -108,7 +120,11 @@ class Supervisor:
             if not any(w.job for w in self._workers):
                 return
             self._collect()
-            self._enforce_limits()
+            self._look_after()
+
+    def health(self) -> tuple[WorkerHealth, ...]:
+        """How every worker is now. Ask from a callback of `run`, or between two runs."""
+        return tuple(self._health(w) for w in self._workers)
 
     def __enter__(self) -> Supervisor:
         return self
@@ -124,9 +140,33 @@ class Supervisor:
         """Give every idle worker a job; start workers while there are jobs for them."""
         for w in self._workers:
             if w.job is None and (job := next(waiting, None)) is not None:
-                w.assign(job)
+                self._assign(w, job)
         while len(self._workers) < self._count and (job := next(waiting, None)) is not None:
-            self._start().assign(job)
+            self._assign(self._start(), job)
+
+    def _assign(self, w: WorkerProcess, job: Job) -> None:
+        job.kept_at = job.kept_at or time.monotonic()
+        w.assign(job)
+
+    def _start(self) -> WorkerProcess:
+        name = f"worker-{self._born}"
+        self._born += 1
+        with self._directory.writing():
+            w = WorkerProcess(self._context, self._named(name), name)
+        self._workers.append(w)
+        self._event("worker_started", {"worker": name, "pid": w.process.pid})
+        return w
+
+    def _named(self, name: str) -> Setup:
+        folder = self._directory.path.absolute() / "tmp"
+        crumb, log = str(folder / f"{name}.crumb"), str(folder / f"{name}.log")
+        return structs.replace(self._setup, crumb=crumb, log=log)
+
+    def _remove(self, w: WorkerProcess, patience: float = 0.0) -> int | None:
+        """End a worker; its exit code."""
+        code = w.end(patience)
+        self._workers.remove(w)
+        return code
 
     def _stop(self) -> None:
         """Ask every worker to hand over after its present trial; end those that have not begun."""
@@ -135,38 +175,29 @@ class Supervisor:
             if w.ready:
                 w.crumb.ask_to_stop()
             else:
-                w.end()
-                self._workers.remove(w)
+                self._remove(w)
                 self._release(w)
 
     def _release(self, w: WorkerProcess, seconds: float = 0.0) -> None:
-        """Take the job from a worker that is done with it, and hand over its rows if any are new."""
+        """Take the job from a worker that is done with it, and hand over its rows."""
         job, w.job = w.job, None
         assert job is not None
+        self._hand_over(job, seconds)
+
+    def _hand_over(self, job: Job, seconds: float = 0.0) -> None:
+        """Call `finished` if rows are new."""
+        job.kept_at = time.monotonic()
         if job.complete or job.position > job.kept:
             job.kept = job.position
             rows, elements = job.rows.copy(), job.elements.copy()
             self._finished(Finished(job.shard, rows, elements, seconds, job.position, job.complete))
-
-    def _start(self) -> WorkerProcess:
-        name = f"worker-{self._born}"
-        self._born += 1
-        with self._directory.writing():
-            w = WorkerProcess(self._context, self._named(name))
-        self._workers.append(w)
-        return w
-
-    def _named(self, name: str) -> Setup:
-        folder = self._directory.path.absolute() / "tmp"
-        crumb, log = str(folder / f"{name}.crumb"), str(folder / f"{name}.log")
-        return msgspec.structs.replace(self._setup, crumb=crumb, log=log)
 
     def _collect(self) -> None:
         by_connection: dict[Any, WorkerProcess] = {w.connection: w for w in self._workers}
         for ready in multiprocessing.connection.wait(list(by_connection), _POLL_SECONDS):
             w = by_connection[ready]
             try:
-                message = msgspec.msgpack.decode(w.connection.recv_bytes())
+                message = msgspec.msgpack.decode(w.connection.recv_bytes(_LONGEST_MESSAGE))
             except (EOFError, OSError):  # closed, also in the middle of a message
                 self._bury(w)
                 continue
@@ -175,100 +206,106 @@ class Supervisor:
     def _receive(self, w: WorkerProcess, message: list[Any]) -> None:
         kind, position, rows, elements, seconds = message
         if kind == worker.READY:
-            w.ready = True
+            w.ready, w.born_mib = True, w.rss_mib
             return
         if kind == worker.TROUBLE:
-            raise _trouble(w, str(rows))
+            raise trouble(w, str(rows))
         job = w.job
         assert job is not None
         self._progress(job.receive(position, rows, elements), rows)
         if kind == worker.DONE:
+            w.shards += job.complete
             self._release(w, seconds)
+            self._recycle(w)
 
-    def _enforce_limits(self) -> None:
+    def _recycle(self, w: WorkerProcess) -> None:
+        """End an idle worker that has done much or grown: it is replaced when there is a job for a new one."""
+        used = w.rss_mib
+        grown = used > max(self._memory.recycle_memory, _GROWTH * w.born_mib)
+        if w.shards >= self._limits.recycle_shards or grown:
+            self._remove(w)
+            self.replaced.recycled += 1
+            self._event("recycled", {"worker": w.name, "shards": w.shards, "rss_mib": round(used)})
+
+    def _look_after(self) -> None:
+        """Enforce the limits; hand over what long shards have."""
         for w in self._workers:
             w.cut_log()
             seconds = w.call_seconds()
             if w.job is None or w.killed_for:
                 continue
-            if not w.ready:
-                if seconds > _START_SECONDS:
-                    raise InternalError(f"a worker did not start within {_START_SECONDS:.0f} s: see {w.setup.log}")
-                continue
-            place = w.crumb.read()
-            limit = self._limits.compile if place.stage == COMPILE else self._limits.call
-            if place.target >= 0 and seconds > limit:
-                w.kill(f"{_doing(place)} took longer than {limit:g} s")
+            if not w.ready and seconds > _START_SECONDS:
+                raise InternalError(f"a worker did not start within {_START_SECONDS:.0f} s: see {w.setup.log}")
+            self._enforce(w, w.job, w.crumb.read(), seconds)
+            if time.monotonic() - w.job.kept_at > self._limits.shard:
+                self._hand_over(w.job)
+
+    def _enforce(self, w: WorkerProcess, job: Job, place: Place, seconds: float) -> None:
+        used, most = w.rss_mib, self._memory.memory
+        where = f"during {doing(place)}" if place.target >= 0 else "between calls"
+        if used > most:
+            death = Death("out_of_memory", f"used more than the limit of {most:g} MiB {where}")
+            self._kill(w, job, place, death, "killed_for_memory", {"used_mib": round(used), "limit_mib": most})
+            return
+        limit = self._limits.compile if place.stage == COMPILE else self._limits.call
+        if w.ready and place.target >= 0 and seconds > limit:
+            death = Death("timed_out", f"{doing(place)} took longer than {limit:g} s")
+            self._kill(w, job, place, death, "timed_out", {"limit_s": limit})
+
+    def _kill(self, w: WorkerProcess, job: Job, place: Place, death: Death, event: str, facts: dict[str, Any]) -> None:
+        w.kill_for(death, place)
+        self._event(event, _where(w, job, place) | facts)
 
     def _bury(self, w: WorkerProcess) -> None:
         """A worker died: find out why, remember it, and let a new one go on behind it."""
-        place, job = w.crumb.read(), w.job
-        code = w.end(patience=_DYING_SECONDS)
-        self._workers.remove(w)
-        self.restarts += 1
+        job, seen = w.job, w.crumb.read()
+        code = self._remove(w, patience=_DYING_SECONDS)
+        verdict = w.killed_for.verdict if w.killed_for else "died"
+        setattr(self.replaced, verdict, getattr(self.replaced, verdict) + 1)
+        place = seen
+        if job is not None and (seen.position < job.position or not w.ready):
+            place = Place(job.position, 0, -1, "", seen.purpose, 0.0)
+        reason = verdict if w.killed_for else cause(code)
+        self._event("worker_died", _where(w, job, place) | {"cause": reason})
         if job is None:
             return
-        if self._stopping:  # no call is to blame yet: the trial is run again when the campaign goes on
+        if self._stopping:  # the trial is run again, and its target blamed, when the shard goes on
             self._release(w)
             return
-        if place.position < job.position or not w.ready:
-            place = Place(job.position, 0, -1, "", place.purpose, 0.0)
-        self._blame(job, place, code, w)
-        self._start().assign(job)
+        self._record(w, job, place, code, late=w.killed_at is not None and w.killed_at != seen)
+        self._assign(self._start(), job)
 
-    def _blame(self, job: Job, place: Place, code: int | None, w: WorkerProcess) -> None:
+    def _record(self, w: WorkerProcess, job: Job, place: Place, code: int | None, late: bool) -> None:
         """Decide what the death says about the target, if anything."""
-        died_by = _cause(code)
-        between_calls = place.target < 0
-        unknown = code in (-signal.SIGKILL, FORKSERVER_GONE) and not w.killed_for
-        most = KILLS_BETWEEN_CALLS if unknown and between_calls else ACCIDENTS
-        if (unknown or between_calls) and job.unexplained(place) < most:
-            return
-        if between_calls:
-            raise InternalError(
-                f"a worker died {most} times outside any call ({died_by}), at trial {job.name(place.position)}: "
-                f"see {w.setup.log}; finished shards are kept"
-            )
-        if w.killed_for:
-            death = Death("timed_out", w.killed_for)
-        elif code == -signal.SIGKILL:
-            death = Death("out_of_memory", f"killed by the system {ACCIDENTS} times during {_doing(place)}")
-        elif code in (-signal.SIGSEGV, -signal.SIGBUS):
-            death = self._examined(job, place, died_by)
-        else:
-            death = Death("crashed", f"{died_by} during {_doing(place)}")
-        job.record(place, death)
 
-    def _examined(self, job: Job, place: Place, died_by: str) -> Death:
-        """Run the fatal call again under observation to tell a bad write from other crashes."""
-        piece, index = job.shard.at(place.position)
-        seen = forensic.ask(self._context, self._named("forensic"), piece.cell, index, place)
-        if seen in forensic.SEEN:
-            return Death(seen, f"{died_by} during {_doing(place)}; run again under observation, {forensic.SEEN[seen]}")
-        return Death("crashed", f"{died_by} during {_doing(place)}")
+        def examine() -> str:
+            piece, index = job.shard.at(place.position)
+            return forensic.ask(self._context, self._named("forensic"), piece.cell, index, place)
+
+        death = verdict_of(w, job, place, code, late, examine)
+        if death is not None and (quarantine := job.record(place, death)) is not None:
+            facts = {"deaths": quarantine.deaths, "trials": quarantine.trials, "problem": quarantine.problem.id}
+            self._event("quarantined", _where(w, job, place) | facts)
+
+    def _health(self, w: WorkerProcess) -> WorkerHealth:
+        state = "starting" if not w.ready else "running" if w.job else "idle"
+        where = _where(w, w.job, w.crumb.read())
+        return WorkerHealth(
+            name=w.name,
+            pid=w.process.pid or 0,
+            rss_mib=w.rss_mib,
+            state=state,
+            trial=where["trial"],
+            target=where["target"],
+            stage=where["stage"],
+            call_seconds=w.call_seconds(),
+            shards=w.shards,
+        )
 
 
-def _trouble(w: WorkerProcess, trace: str) -> InternalError:
-    lines = trace.strip().splitlines()
-    if lines:  # what the engine says of itself needs no name of a class
-        lines[-1] = lines[-1].removeprefix(f"{InternalError.__module__}.{InternalError.__qualname__}: ")
-    job = w.job
-    where = f" at trial {job.name(w.crumb.read().position)}" if job is not None else ""
-    error = InternalError(
-        f"the engine failed in a worker{where}: {lines[-1] if lines else 'no message'}; "
-        f"the traceback is in {w.setup.log}; finished shards are kept"
-    )
-    error.add_note(trace)
-    return error
-
-
-def _doing(place: Place) -> str:
-    """The stage, and whether it was not at the target's own precision."""
-    return f"{place.stage} in the other precision" if place.purpose == LADDER else place.stage
-
-
-def _cause(code: int | None) -> str:
-    if code is not None and code < 0:
-        with contextlib.suppress(ValueError):
-            return signal.Signals(-code).name
-    return f"exit code {code}"
+def _where(w: WorkerProcess, job: Job | None, place: Place) -> dict[str, Any]:
+    """Facts of an event: what a worker is doing, "" where it is doing nothing."""
+    facts: dict[str, Any] = {"worker": w.name, "pid": w.process.pid, "trial": "", "target": "", "stage": ""}
+    if job is not None:
+        facts |= {"trial": job.name(place.position), "target": job.spelling(place), "stage": doing(place)}
+    return facts

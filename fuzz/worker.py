@@ -24,6 +24,7 @@ from fuzz.breadcrumb import SharedBreadcrumb
 from fuzz.errors import InternalError
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.plan import Shard
+from fuzz.surroundings import Process, default_signals
 from fuzz.trial import Death, Session, run_trial
 from results.columns import COLUMNS, ELEMENT_COLUMNS, Row
 from strategies.given import STORE
@@ -60,13 +61,14 @@ class Task(Struct, frozen=True):
 
 def main(connection: Connection, setup: Setup) -> None:
     """Entry point of a worker process. Ends when the supervisor closes the connection or dies."""
-    settle_in(setup)
-    crumb = SharedBreadcrumb(Path(setup.crumb), create=False)
+    log = settle_in(setup)
+    crumb = _Crumb(Path(setup.crumb), Process(log, connection.fileno()))
     session = Session(setup.environment, crumb)
     try:
         connection.send_bytes(_encode([READY, 0, [], [], 0.0]))
         while True:
             task: Task = connection.recv()
+            default_signals()
             _run(task, setup.seed, session, crumb, connection)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         os._exit(0)
@@ -78,7 +80,19 @@ def main(connection: Connection, setup: Setup) -> None:
         os._exit(InternalError.exit_code)
 
 
-def _run(task: Task, seed: int, session: Session, crumb: SharedBreadcrumb, connection: Connection) -> None:
+class _Crumb(SharedBreadcrumb):
+    """The breadcrumb of a worker, which looks after each call at what it left behind."""
+
+    def __init__(self, path: Path, process: Process) -> None:
+        super().__init__(path, create=False)
+        self.process = process
+
+    def clear(self) -> None:
+        self.process.after_call()  # where this ends the process, the call is to blame
+        super().clear()
+
+
+def _run(task: Task, seed: int, session: Session, crumb: _Crumb, connection: Connection) -> None:
     rows: list[list[Any]] = []
     elements: list[list[Any]] = []
     sent = warm = time.monotonic()
@@ -89,6 +103,7 @@ def _run(task: Task, seed: int, session: Session, crumb: SharedBreadcrumb, conne
         crumb.enter(position)
         deaths = {target: death for (at, target), death in task.deaths.items() if at == position}
         trial = run_trial(piece.cell, seed, index, session, ladder=index == piece.first, deaths=deaths)
+        crumb.process.after_trial()
         rows += [_plain(row, _NAMES) for row in trial.rows]
         elements += [_plain(row, _ELEMENT_NAMES) for row in trial.elements]
         done = position + 1
@@ -105,13 +120,15 @@ def _plain(row: Row, names: tuple[str, ...]) -> list[Any]:
     return [row.get(name) for name in names]
 
 
-def settle_in(setup: Setup) -> None:
-    """Own output file, no signals from the terminal, death with the parent, libraries ready, allocator tuned."""
+def settle_in(setup: Setup) -> int:
+    """Own output file, no signals from the terminal, death with the parent, libraries ready, allocator tuned.
+
+    The descriptor of the output file.
+    """
     log = os.open(setup.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    default_signals()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # crashes are expected: no core files in the user's folder
@@ -122,8 +139,8 @@ def settle_in(setup: Setup) -> None:
     for name in setup.backends:
         if BACKENDS[name].missing() is None:
             BACKENDS[name].warm_up()
-    for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT):
-        signal.signal(number, signal.SIG_DFL)  # TVM installs a handler that prints a trace and hides the signal
+    default_signals()
     # one large block raises glibc's mmap threshold: temporaries then reuse memory instead of faulting in fresh pages
     block = np.ones(4_000_000)
     del block
+    return log

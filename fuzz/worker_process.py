@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from fuzz import worker
-from fuzz.breadcrumb import SharedBreadcrumb
+from fuzz.breadcrumb import Place, SharedBreadcrumb
 from fuzz.errors import InternalError
 from fuzz.job import Job
+from fuzz.limits import resident
+from fuzz.trial import Death
 from fuzz.worker import Setup, Task
 
 LONGEST_STEP = 1.0
@@ -48,15 +50,21 @@ class Watch:
 class WorkerProcess:
     """A worker, the shard it is on, and why it was killed if it was."""
 
-    def __init__(self, context: Any, setup: Setup) -> None:
-        self.setup = setup
+    def __init__(self, context: Any, setup: Setup, name: str) -> None:
+        self.setup, self.name = setup, name
         self.crumb = SharedBreadcrumb(Path(setup.crumb), create=True)
         self.connection, theirs = context.Pipe(duplex=True)
         self.process = start(context, worker.main, theirs, setup)
         theirs.close()
         self.ready = False
-        self.killed_for = ""
+        self.killed_for: Death | None = None
+        """The row of the target if its call is to blame."""
+        self.killed_at: Place | None = None
         self.job: Job | None = None
+        self.shards = 0
+        """Shards it has finished."""
+        self.born_mib = 0.0
+        """Its memory once the libraries were loaded."""
         self._watch = Watch()
         self._began, self._call_began = 0.0, 0.0
 
@@ -79,16 +87,24 @@ class WorkerProcess:
             if os.stat(self.setup.log).st_size > LOG_BYTES:
                 os.truncate(self.setup.log, 0)
 
-    def kill(self, reason: str = "") -> None:
-        """Send SIGKILL, for a reason that goes into a row if the target is to blame."""
-        self.killed_for = reason
+    @property
+    def rss_mib(self) -> float:
+        return resident(self.process.pid or 0)
+
+    def kill_for(self, death: Death, place: Place) -> None:
+        """Send SIGKILL for what it is doing at `place`."""
+        self.killed_for, self.killed_at = death, place
+        self.kill()
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
 
     def end(self, patience: float = 0.0) -> int | None:
         """End the process, after `patience` seconds if it lives so long; its exit code."""
         if not multiprocessing.connection.wait([self.process.sentinel], patience):
-            self.kill(self.killed_for)
+            self.kill()
         self.process.join()
         self.connection.close()
         self.crumb.close()
