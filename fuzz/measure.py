@@ -102,6 +102,11 @@ class Yardstick:
         self._bounded = True
         self._two_levels = self.precision.digits < _INSIDE.digits
 
+    @property
+    def nbytes(self) -> int:
+        """Of all buffers."""
+        return 5 * self._error.nbytes + self._mask.nbytes
+
     def refresh(
         self, truth: OutputTruth, overflow: Callable[[], Array], plain: Callable[[bool], Array] | None = None
     ) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from fuzz.allocator import return_freed_pages
 from fuzz.backends import backend
 from fuzz.backends.base import Array, Kernel, Request
 from fuzz.buffers import Arena, GuardedArray
@@ -23,7 +25,12 @@ from strategies.precision import DType, precision
 from strategies.problem import Problem
 
 CACHED_SHAPES = 32
-"""Problem shapes kept by a worker; at 0.5-4 MB a shape and target this stays far below 1 GB."""
+"""Problem shapes kept by a worker."""
+CACHED_BYTES = 160_000_000
+"""Buffers and kernels of all shapes kept by a worker: libraries alone take more than half of the 1 GB that it may have
+(benchmarks/memory.py). Never less than one shape is kept, whatever its size."""
+KERNEL_BYTES = 1_500_000
+"""Of a kernel, on average over all operators and backends, most of it in jax and TVM (benchmarks/memory.py)."""
 
 
 class Prepared:
@@ -72,6 +79,12 @@ class Rung:
             Yardstick(int(np.prod(shape, dtype=np.int64)), dtype, self.bound.wide) for shape in bench.output_shapes
         )
         self.truth: Truth | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Of all buffers but the kernels' own."""
+        interpreters = [self.bound] if self._flush is None else [self.bound, self._flush]
+        return sum(i.nbytes for i in interpreters) + sum(yardstick.nbytes for yardstick in self.yardsticks)
 
     def inputs(self) -> list[Array]:
         return list(self.arena.arrays.values())
@@ -138,6 +151,11 @@ class Bench:
             self._prepared[key] = Prepared(target, self, self.rung(target.dtype, purpose).arena, self.forensic)
         return self._prepared[key]
 
+    @property
+    def nbytes(self) -> int:
+        """Of all buffers, measured, and kernels, estimated."""
+        return sum(rung.nbytes for rung in self._rungs.values()) + KERNEL_BYTES * len(self._prepared)
+
     def has_kernel(self, target: Target, purpose: str = "campaign") -> bool:
         return (target, purpose) in self._prepared
 
@@ -150,9 +168,9 @@ class Bench:
 class Workbench:
     """Benches by problem shape, least recently used first out."""
 
-    def __init__(self, capacity: int = CACHED_SHAPES, forensic: bool = False) -> None:
+    def __init__(self, shapes: int = CACHED_SHAPES, nbytes: int = CACHED_BYTES, forensic: bool = False) -> None:
         self._benches: OrderedDict[tuple[Any, ...], Bench] = OrderedDict()
-        self._capacity, self._forensic = capacity, forensic
+        self._shapes, self._nbytes, self._forensic = shapes, nbytes, forensic
 
     def bench(self, problem: Problem) -> Bench:
         key = (problem.operator, problem.attributes, problem.dims)
@@ -160,10 +178,24 @@ class Workbench:
             self._benches.move_to_end(key)
             self._benches[key].problem = problem  # ladder and probe draw from its recipes: never from an earlier one's
         else:
+            self._make_room()
             self._benches[key] = Bench(problem, self._forensic)
-            while len(self._benches) > self._capacity:
-                self._benches.popitem(last=False)
         return self._benches[key]
+
+    def _make_room(self) -> None:
+        """Beyond either limit, drop what was used longest ago until half of it is left, and the memory with it.
+
+        By halves, because frames and rungs lie in cycles: only a full collection frees them, 0.1 s with all libraries
+        loaded. The latest shape stays: a trial may be asking for a variant of its own.
+        """
+        sizes = [bench.nbytes for bench in self._benches.values()]
+        if len(sizes) < self._shapes and sum(sizes) <= self._nbytes:
+            return
+        while len(sizes) > 1 and (2 * len(sizes) > self._shapes or 2 * sum(sizes) > self._nbytes):
+            self._benches.popitem(last=False)
+            del sizes[0]
+        gc.collect()
+        return_freed_pages()
 
 
 def copy_inputs(source: Mapping[str, Array], destination: Mapping[str, Array]) -> None:

@@ -132,6 +132,12 @@ class Bound:
                 self._steps.append((RULES[node.primitive], frame))
         self._truth = Truth(self)
 
+    @property
+    def nbytes(self) -> int:
+        """Of all buffers, each counted once: views have none."""
+        inputs = self.frames[: len(self.program.inputs)]
+        return sum(frame.nbytes for frame in (*inputs, *(frame for _, frame in self._steps)))
+
     def __call__(self, inputs: Sequence[Any]) -> Truth:
         """Truth for `inputs` (arrays in the program's order). Buffers are reused by the next call."""
         with np.errstate(all="ignore"):

@@ -96,6 +96,11 @@ class Frame(Operand):
         self._fresh: set[int] = set()
         self._has_magnitude = False
 
+    @property
+    def nbytes(self) -> int:
+        """Of all buffers."""
+        return self.value.nbytes * (3 + len(self.parts))
+
     def begin(self) -> None:
         """Forget the previous trial; the buffers stay."""
         self._fresh.clear()
