@@ -9,6 +9,7 @@ from typing import Any
 
 from fuzz.snapshot import FindingCount, TargetCounts
 from results.columns import COLUMNS
+from results.store import Store
 from results.verdicts import NO_VALUE, VERDICTS
 
 _AT = {column.name: position for position, column in enumerate(COLUMNS)}
@@ -103,13 +104,11 @@ class Counts:
 
     def load(self, directory: Path) -> None:
         """Start from what the campaign in `directory` has on disk, finished shards and partial ones alike."""
-        from results.errors import ResultsError
         from results.reading import open as open_results
 
-        try:
-            results = open_results(directory, verify=False)
-        except ResultsError:  # no trial is finished yet
+        if not _has_rows(directory):
             return
+        results = open_results(directory, verify=False)
         for row in results.records(_TARGETS_SQL):
             of = self._targets.setdefault(row["target"], _Target())
             of.trials += row["trials"]
@@ -147,6 +146,23 @@ class Counts:
             found,
             key=lambda one: (-VERDICTS[one.verdict].severity, -(one.worst_rho or 0.0), one.operator, one.target),
         )
+
+
+def trials_on_disk(directory: Path) -> int:
+    """How many trials have rows in the campaign."""
+    from results.reading import open as open_results
+
+    if not _has_rows(directory):
+        return 0
+    results = open_results(directory, verify=False)
+    (row,) = results.records('SELECT count(*) AS n FROM (SELECT DISTINCT problem_id, seed, "index" FROM measurements)')
+    return int(row["n"])
+
+
+def _has_rows(directory: Path) -> bool:
+    """Whether any trial is finished."""
+    store = Store(directory)
+    return bool(store.done() or store.partial())
 
 
 def _size(rho: float | None) -> float:

@@ -44,7 +44,7 @@ class Recorder:
         self,
         *,
         title: str,
-        directory: Path,
+        directory: Path | None,
         plan: str,
         targets: Iterable[str],
         one_rate: bool = False,
@@ -91,7 +91,8 @@ class Recorder:
 
     def preload(self) -> None:
         """Count what the campaign has on disk already. Call it before the first row arrives."""
-        self._counts.load(self._directory)
+        if self._directory is not None:
+            self._counts.load(self._directory)
 
     def start(self, total: int | None, done: int, facts: Mapping[str, Any] | None = None) -> None:
         """A run begins: `done` of `total` trials are on disk (None: the plan has no end). `facts` go to the log."""
@@ -126,8 +127,10 @@ class Recorder:
             cost = time.perf_counter() - began
             self._due = now + max(SNAPSHOT_SECONDS, cost / MOST_SHARE)
 
-    def stop(self, reason: str) -> None:
-        """The run ends, and why: "done", "interrupted", "8 h are over", an error."""
+    def stop(self, reason: str = "") -> None:
+        """The run ends, and why: "decided", "interrupted", "8 h are over", an error. Empty: all trials, or "stopped"."""
+        whole = self._total is not None and self._done >= self._total
+        reason = reason or ("done" if whole else "stopped")
         self._ended, self._elapsed_at_end = reason, self.elapsed()
         self._write("snapshot", msgspec.to_builtins(self.snapshot()))
         self._write("stop", {"reason": reason, "done": self._done})
@@ -142,7 +145,7 @@ class Recorder:
         now = self._clock()
         return Snapshot(
             title=self._title,
-            directory=str(self._directory),
+            directory=str(self._directory or ""),
             plan=self._plan,
             total=self._total,
             done=self._done,
@@ -218,7 +221,9 @@ def budget_text(manifest: Manifest) -> str:
     return " or ".join(ends)
 
 
-def _free(directory: Path) -> int | None:
+def _free(directory: Path | None) -> int | None:
+    if directory is None:
+        return None
     try:
         return shutil.disk_usage(directory).free
     except OSError:

@@ -58,8 +58,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     total: int | None
     """Trials of the plan; None where time or a decision ends it."""
     done: int
-    elapsed: float
-    """Seconds of running time, over all runs of the campaign."""
+    elapsed: float | None
+    """Seconds of running time, over all runs of the campaign; None where nobody has kept it."""
     speed: float | None
     """Trials a second over the last minute; None before the first ones have arrived."""
     eta: float | None

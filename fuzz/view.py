@@ -62,8 +62,9 @@ def view(snapshot: Snapshot, width: int, height: int, note: str = "") -> Rendera
 def headline(snapshot: Snapshot, room: int | None = None) -> str:
     """What runs, until when, and for how long already; a long title is cut."""
     budget = f", {snapshot.budget}" if snapshot.budget else ""
-    rest = f" ({snapshot.plan} plan{budget}), {'ran' if snapshot.ended else 'running'} for "
-    rest += duration.text(snapshot.elapsed)
+    rest = f" ({snapshot.plan} plan{budget})"
+    if snapshot.elapsed is not None:
+        rest += f", {'ran' if snapshot.ended else 'running'} for {duration.text(snapshot.elapsed)}"
     title = Text(snapshot.title)
     title.truncate(max(10, (room or 10_000) - len(rest)), overflow="ellipsis")
     return title.plain + rest
@@ -76,7 +77,7 @@ def status(snapshot: Snapshot) -> str:
     parts = [trials]
     if snapshot.ended:
         parts.append(f"ended: {snapshot.ended}")
-    else:
+    elif snapshot.elapsed is not None:
         parts.append(speed_text(snapshot))
         if snapshot.eta is not None and snapshot.speed is not None:
             parts.append(f"{duration.text(snapshot.eta)} left")
@@ -94,7 +95,9 @@ def speed_text(snapshot: Snapshot) -> str:
 def plain(snapshot: Snapshot) -> str:
     """One line without anything that moves."""
     done = f"{snapshot.done}" if snapshot.total is None else f"{snapshot.done}/{snapshot.total}"
-    if snapshot.ended or (snapshot.total is not None and snapshot.done >= snapshot.total):
+    if snapshot.elapsed is None:
+        state = snapshot.ended or "running time not known"
+    elif snapshot.ended or (snapshot.total is not None and snapshot.done >= snapshot.total):
         state = f"{snapshot.ended or 'done'} in {duration.text(snapshot.elapsed)}"
     else:
         left = f", {duration.text(snapshot.eta)} left" if snapshot.eta is not None and snapshot.speed else ""
@@ -114,7 +117,7 @@ def _bar(snapshot: Snapshot, room: int) -> RenderableType | None:
     """Of the trials, or of the time where only time ends the campaign."""
     if snapshot.total:
         bar = ProgressBar(snapshot.total, min(snapshot.done, snapshot.total), width=room)
-    elif snapshot.eta is not None:
+    elif snapshot.eta is not None and snapshot.elapsed is not None:
         bar = ProgressBar(snapshot.elapsed + snapshot.eta or 1.0, snapshot.elapsed, width=room)
     else:
         return None

@@ -1,0 +1,16 @@
+"""What a stream can do, and how often to print where it cannot."""
+
+from __future__ import annotations
+
+import os
+from typing import TextIO
+
+PLAIN_SECONDS = 5.0
+PATIENT_AFTER, PATIENT_SECONDS = 600.0, 60.0
+"""After ten minutes nobody waits for the next line: one a minute is enough for a log."""
+_DUMB = ("dumb", "unknown", "")
+
+
+def can_move(stream: TextIO) -> bool:
+    """Whether it is a terminal on which the cursor can move: elsewhere plain lines are printed."""
+    return stream.isatty() and os.environ.get("TERM", "").lower() not in _DUMB
