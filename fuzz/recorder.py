@@ -128,7 +128,7 @@ class Recorder:
             self._due = now + max(SNAPSHOT_SECONDS, cost / MOST_SHARE)
 
     def stop(self, reason: str = "") -> None:
-        """The run ends, and why: "decided", "interrupted", "8 h are over", an error. Empty: all trials, or "stopped"."""
+        """The run ends, and why: "decided", "interrupted", "8 h are over", an error. Empty: all trials or "stopped"."""
         whole = self._total is not None and self._done >= self._total
         reason = reason or ("done" if whole else "stopped")
         self._ended, self._elapsed_at_end = reason, self.elapsed()
