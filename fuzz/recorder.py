@@ -16,8 +16,8 @@ from fuzz.counting import Counts
 from fuzz.manifest import Manifest
 from fuzz.snapshot import MOST_FINDINGS, Snapshot, WorkerState
 
-SNAPSHOT_SECONDS = 10.0
-"""Between two snapshots in the log."""
+SNAPSHOT_SECONDS = (1.0, 10.0)
+"""Between two snapshots in the log: shorter at the start of a run, when somebody waits for the first."""
 MOST_SHARE = 1e-3
 """Of the time may go into them; where one takes longer than 10 ms, they become rarer."""
 SPEED_SECONDS = 60.0
@@ -66,7 +66,7 @@ class Recorder:
         self._workers: tuple[WorkerState, ...] = ()
         self._restarts: dict[str, int] = {}
         self._quarantined = 0
-        self._due = 0.0
+        self._due, (self._pause, _) = 0.0, SNAPSHOT_SECONDS
         self._ended = ""
         self._elapsed_at_end: float | None = None
 
@@ -98,7 +98,8 @@ class Recorder:
         """A run begins: `done` of `total` trials are on disk (None: the plan has no end). `facts` go to the log."""
         self._total, self._done, self._started = total, done, self._clock()
         self._write("start", {"total": total, "done": done, "budget": self._budget, **(facts or {})})
-        self._due = self._clock() + SNAPSHOT_SECONDS
+        self._pause, _ = SNAPSHOT_SECONDS
+        self._due = self._clock() + self._pause
 
     def advance(self, trials: int, rows: Sequence[Sequence[Any]]) -> None:
         """So many more trials are done; their rows are lists in the order of COLUMNS."""
@@ -125,7 +126,8 @@ class Recorder:
             began = time.perf_counter()
             self._write("snapshot", msgspec.to_builtins(self.snapshot()))
             cost = time.perf_counter() - began
-            self._due = now + max(SNAPSHOT_SECONDS, cost / MOST_SHARE)
+            self._pause = min(2 * self._pause, SNAPSHOT_SECONDS[1])
+            self._due = now + max(self._pause, cost / MOST_SHARE)
 
     def stop(self, reason: str = "") -> None:
         """The run ends, and why: "decided", "interrupted", "8 h are over", an error. Empty: all trials or "stopped"."""

@@ -304,9 +304,11 @@ def _cut(line: Text, room: int) -> Text:
     return line
 
 
-def lines_of(snapshot: Snapshot) -> Iterator[str]:
-    """For a pipe: headline, status, findings."""
+def lines_of(snapshot: Snapshot, width: int) -> Iterator[str]:
+    """The view without bar and colour, of any height, for a pipe or to stay on the screen."""
     yield headline(snapshot)
-    yield plain(snapshot)
-    for line in _findings(snapshot):
-        yield line.plain
+    yield status(snapshot)
+    for section in (_targets(snapshot, width), _findings(snapshot), _workers(snapshot)):
+        if section:
+            yield ""
+            yield from (line.plain for line in section)

@@ -25,6 +25,7 @@ from results.manifest import MANIFEST, read_manifest
 STALE_SECONDS = 45.0
 """The engine logs a snapshot every ten seconds or so: four missing ones are a sign."""
 INTERRUPTED, TERMINATED = 130, 143
+PIPED_WIDTH = 110
 _LOOK_SECONDS = 1.0
 _STATES = ("snapshot", "start", "stop")
 _DONE = "done"
@@ -138,15 +139,16 @@ def _from_rows(directory: Path) -> Snapshot:
 
 
 def _print(sight: Sight) -> None:
-    for line in lines_of(sight.snapshot):
+    width = Console().width - 1 if sys.stdout.isatty() else PIPED_WIDTH
+    for line in lines_of(sight.snapshot, width):
         print(line)
     if sight.note:
-        print(sight.note)
+        print(f"\n{sight.note}")
     sys.stdout.flush()
 
 
 def _lines(directory: Path) -> None:
-    """A line every few seconds, every minute once nobody waits for the next one; at the end the findings."""
+    """A line every few seconds, every minute once nobody waits for the next one; at the end everything."""
     started = time.monotonic()
     while not (sight := look(directory)).over:
         print("; ".join(filter(None, (plain(sight.snapshot), sight.note))), flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -169,9 +170,8 @@ def test_events_are_counted_and_logged() -> None:
     shown.start(10, 0, {"version": "1"})
     for kind in ("worker_started", "worker_died", "recycled", "worker_died", "quarantined"):
         shown.event(kind, {"name": "worker-0"})
-    clock.now += 9
     shown.tick()
-    clock.now += 2
+    clock.now += 11
     shown.tick()
     shown.tick()
     shown.stop("interrupted")
@@ -191,3 +191,14 @@ def test_the_clock_stops_with_the_run() -> None:
     shown.stop("done")
     clock.now += 100
     assert shown.snapshot().elapsed == 5
+
+
+def test_snapshots_are_logged_soon_and_then_every_ten_seconds() -> None:
+    shown, clock, log = recorder()
+    shown.start(10, 0)
+    for _ in range(1000):
+        clock.now += 0.1
+        shown.tick()
+    times = [elapsed for event, elapsed, _ in log.lines if event == "snapshot"]
+    assert times[:5] == pytest.approx([1, 3, 7, 15, 25], abs=0.5)
+    assert all(9 < later - earlier < 11 for earlier, later in itertools.pairwise(times[4:]))

@@ -133,11 +133,13 @@ def test_plain_lines() -> None:
     assert plain(SNAPSHOT).endswith(tail)
     assert plain(changed(total=None, ended="8 h are over")).startswith("1234 trials, 8 h are over in 1 min 10 s; ")
     assert plain(changed(done=5000)).startswith("5000/5000 trials, done in 1 min 10 s; ")
-    assert list(lines_of(SNAPSHOT))[2:] == [
-        "Findings so far (2)",
-        "  crashed: torch:cpu gelu, 34 trials (9da529dd-3)",
-        "  unstable: torch:cpu gelu, 1 trial, largest rho 1.6e5 (9da529dd-14)",
-    ]
+
+
+def test_lines_for_a_pipe_are_those_of_the_view() -> None:
+    lines = list(lines_of(SNAPSHOT, 136))
+    assert lines == [line for line in shown(SNAPSHOT) if not line.startswith("━")]
+    assert lines[-1] == "  worker-2 120 MiB idle"
+    assert max(map(len, lines_of(SNAPSHOT, 76))) <= 76
 
 
 names = st.text("abc:[]=", min_size=1, max_size=60)
