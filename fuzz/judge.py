@@ -20,6 +20,7 @@ from fuzz.thresholds import (
     WRONG_SLOPE,
     ill_conditioned_above,
 )
+from results.verdicts import VERDICTS
 
 
 class Downcast(Struct, frozen=True):
@@ -119,6 +120,18 @@ class Misrounded(Struct, frozen=True):
     """Where, in C order."""
 
 
+class Outside(Struct, frozen=True):
+    """Finite results outside the operator's range, the domain of the output in its contract."""
+
+    count: int
+    value: float
+    """The furthest."""
+    index: int
+    """Where, in C order."""
+    low: float
+    high: float
+
+
 class Evidence(Struct, frozen=True):
     """Everything the verdict of one output may depend on."""
 
@@ -141,6 +154,7 @@ class Evidence(Struct, frozen=True):
     probe: Probe | None = None
     misrounded: Misrounded | None = None
     """Set where the operation has to be correctly rounded and is not: one rounding cannot be unstable."""
+    outside: Outside | None = None
 
 
 class Judgement(Struct, frozen=True):
@@ -156,7 +170,20 @@ def suspicious(m: Measurement) -> bool:
 
 
 def judge(e: Evidence) -> Judgement:
-    """The verdict of one output against the truth."""
+    """The verdict of one output against the truth. Whatever else is found says why a result is out of range."""
+    found = _by_error(e)
+    if e.outside is None or VERDICTS[found.verdict].finding:
+        return found
+    return Judgement("out_of_range", f"{_shown(e.outside)}; otherwise {found.verdict}: {found.detail}")
+
+
+def _shown(o: Outside) -> str:
+    low = "(-inf" if o.low == -math.inf else f"[{o.low:g}"
+    high = "inf)" if o.high == math.inf else f"{o.high:g}]"
+    return f"{o.count} elements lie outside {low}, {high}, the furthest, {o.value:.9g}, at {o.index}"
+
+
+def _by_error(e: Evidence) -> Judgement:
     m = e.measured
     if m.nonfinite_mismatch and e.like_flushed and e.flush_rho is not None and e.flush_rho <= FLAG:
         return Judgement(

@@ -20,6 +20,7 @@ from fuzz.ladder import Climb, benign_rho, climb
 from fuzz.measure import Measurement
 from fuzz.oracle.arithmetic import Arithmetic, DependencyArithmetic, adjudicator
 from fuzz.oracle.element import evaluate
+from fuzz.outside import outside
 from fuzz.probe import probe, probe_benign, shortened
 from fuzz.rounding import misrounded
 from fuzz.targets import Target
@@ -244,6 +245,7 @@ class _Trial:
                 reduces=reduces,
                 probe=short,
                 misrounded=unrounded,
+                outside=outside(self.bench.contract.outputs[output].domain, values),
             )
         )
 

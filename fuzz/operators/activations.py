@@ -9,18 +9,26 @@ import numpy as np
 from scipy.special import erfc
 
 from fuzz.operators.base import Operator
-from strategies.contract import Contract, Cost, DimSpec, Landmark, Spec
+from fuzz.operators.elementwise import NONNEGATIVE, SIGNED_UNIT
+from strategies.contract import Contract, Cost, DimSpec, Domain, Landmark, Spec
 
 _DIMS = (DimSpec("n", batch=True),)
 
 
-def _unary(operator: str, doc: str, reference: Any, cost: float, *landmarks: Landmark) -> Operator:
+def _unary(
+    operator: str,
+    doc: str,
+    reference: Any,
+    cost: float,
+    *landmarks: Landmark,
+    range_: Domain = Domain(),  # noqa: B008  (frozen)
+) -> Operator:
     contract = Contract(
         operator=operator,
         doc=doc,
         dims=_DIMS,
         inputs=(Spec("x", ("n",), landmarks=landmarks),),
-        outputs=(Spec("y", ("n",)),),
+        outputs=(Spec("y", ("n",), range_),),
         cost=Cost(((cost, ("n",)),)),
     )
     return Operator(contract, reference)
@@ -60,7 +68,7 @@ OPERATORS = (
         Landmark(-5.5, "tail of 1 + erf in float32"),
     ),
     _unary("gelu_tanh", "tanh approximation of gelu", gelu_tanh, 20.0, Landmark(0.0, "root")),
-    _unary("tanh", "hyperbolic tangent", tanh, 10.0, Landmark(0.0, "root")),
+    _unary("tanh", "hyperbolic tangent", tanh, 10.0, Landmark(0.0, "root"), range_=SIGNED_UNIT),
     _unary(
         "exp",
         "exponential",
@@ -68,6 +76,14 @@ OPERATORS = (
         10.0,
         Landmark(88.72, "overflow in float32"),
         Landmark(-87.33, "subnormal in float32"),
+        range_=NONNEGATIVE,
     ),
-    _unary("softplus", "log(1 + exp x)", softplus, 20.0, Landmark(-16.6, "exp x below u in float32")),
+    _unary(
+        "softplus",
+        "log(1 + exp x)",
+        softplus,
+        20.0,
+        Landmark(-16.6, "exp x below u in float32"),
+        range_=NONNEGATIVE,
+    ),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import erf, erfc, erfinv, gammaln
 
-from fuzz.operators.elementwise import ANNEX_F, unary
+from fuzz.operators.elementwise import ANNEX_F, NONNEGATIVE, SIGNED_UNIT, unary
 from strategies.contract import Criterion, Domain
 
 _IEEE = "IEEE 754-2019, 9.2.1"
@@ -37,6 +37,7 @@ OPERATORS = (
         (-149.0, "underflow in float32"),
         (1024.0, "overflow in float64"),
         (-1022.0, "subnormal in float64"),
+        range_=NONNEGATIVE,
     ),
     unary(
         "expm1",
@@ -48,6 +49,7 @@ OPERATORS = (
         (88.72, "overflow in float32"),
         (709.78, "overflow in float64"),
         (-17.33, "exp x below u in float32"),
+        range_=Domain(low=-1.0),
     ),
     _on_half_line(
         "log",
@@ -88,6 +90,7 @@ OPERATORS = (
         (0.0, "branch end"),
         (1.0, "binade"),
         criterion=Criterion.CORRECTLY_ROUNDED,
+        range_=NONNEGATIVE,
     ),
     _on_half_line(
         "rsqrt",
@@ -117,6 +120,7 @@ OPERATORS = (
         (0.0, "root"),
         (math.pi, "root"),
         (105615.0, "the reduction of x modulo pi/2 needs more than three float32 constants"),
+        range_=SIGNED_UNIT,
     ),
     unary(
         "cos",
@@ -126,6 +130,7 @@ OPERATORS = (
         f"{_IEEE}: cos(+-inf) is NaN",
         (math.pi / 2, "root"),
         (105615.0, "the reduction of x modulo pi/2 needs more than three float32 constants"),
+        range_=SIGNED_UNIT,
     ),
     unary(
         "tan",
@@ -179,6 +184,7 @@ OPERATORS = (
         (89.42, "overflow in float32"),
         (709.78, "exp x overflows in float64"),
         (710.47, "overflow in float64"),
+        range_=Domain(low=1.0),
     ),
     unary(
         "erf",
@@ -189,6 +195,7 @@ OPERATORS = (
         (0.0, "root"),
         (3.79, "rounds to 1 from about here in float32"),
         (5.92, "rounds to 1 from about here in float64"),
+        range_=SIGNED_UNIT,
     ),
     unary(
         "erfc",
@@ -200,6 +207,7 @@ OPERATORS = (
         (9.19, "subnormal in float32"),
         (10.05, "underflow in float32"),
         (26.54, "subnormal in float64"),
+        range_=Domain(0.0, 2.0),
     ),
     _on_unit_interval(
         "erfinv",

@@ -9,6 +9,7 @@ from fuzz.operators.base import Operator
 from strategies.contract import AttributeSpec, Contract, Cost, Criterion, DimSpec, Domain, Landmark, Spec
 
 DIMS = (DimSpec("n", batch=True),)
+NONNEGATIVE, UNIT, SIGNED_UNIT = Domain(low=0.0), Domain(0.0, 1.0), Domain(-1.0, 1.0)
 
 ANNEX_F = "C17 annex F.10"
 """Special values of mathematical functions, where IEEE 754 names none."""
@@ -27,17 +28,19 @@ def unary(
     nonfinite: str,
     *points: tuple[float, str],
     domain: Domain = Domain(),  # noqa: B008  (frozen)
+    range_: Domain = Domain(),  # noqa: B008
     default: str = "normal(0,1)",
     criterion: Criterion = Criterion.FORWARD_BOUND,
     attributes: tuple[tuple[str, AttributeSpec], ...] = (),
 ) -> Operator:
-    """y = f(x). `cost` in floating-point operations an element; `points` are the landmarks of x."""
+    """y = f(x). `cost` in floating-point operations an element; `points` are the landmarks of x; every finite y lies in
+    `range_`."""
     contract = Contract(
         operator=operator,
         doc=doc,
         dims=DIMS,
         inputs=(Spec("x", ("n",), domain, landmarks(*points), default),),
-        outputs=(Spec("y", ("n",)),),
+        outputs=(Spec("y", ("n",), range_),),
         cost=Cost(((cost, ("n",)),)),
         attributes=attributes,
         criterion=criterion,

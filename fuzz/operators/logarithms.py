@@ -9,6 +9,7 @@ import numpy as np
 
 from fuzz.operators.base import Operator
 from fuzz.operators.contracts import MATRIX, along_axis
+from strategies.contract import Domain
 
 
 def logsumexp(x: Any, *, axis: int) -> Any:
@@ -50,6 +51,7 @@ OPERATORS = (
             "log(exp(x) / sum exp x) along an axis",
             15.0,
             output=MATRIX,
+            range_=Domain(high=0.0),
             nonfinite="IEEE 754-2019 by the formula: a slice with inf or NaN, or all -inf, is NaN",
         ),
         log_softmax,

@@ -65,7 +65,7 @@ OPERATORS = (
             doc="exp(x) / sum exp(x) along an axis",
             dims=(DimSpec("rows", batch=True, minimum=1), DimSpec("n", reduced=True, minimum=1)),
             inputs=(Spec("x", ("rows", "n")),),
-            outputs=(Spec("y", ("rows", "n")),),
+            outputs=(Spec("y", ("rows", "n"), Domain(0.0, 1.0)),),
             cost=Cost(((15.0, ("rows", "n")),)),
             attributes=(("axis", _AXIS),),
         ),

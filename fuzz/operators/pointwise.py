@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.operators.elementwise import binary, unary
+from fuzz.operators.elementwise import NONNEGATIVE, SIGNED_UNIT, UNIT, binary, unary
 from strategies.contract import AttributeSpec
 
 _PROPAGATES = "array API standard 2023.12"
@@ -52,6 +52,7 @@ OPERATORS = (
         (-87.33, "subnormal in float32"),
         (16.64, "1 - sigmoid below u in float32"),
         (-709.78, "exp(-x) overflows in float64"),
+        range_=UNIT,
     ),
     unary(
         "silu",
@@ -81,6 +82,7 @@ OPERATORS = (
         1.0,
         f"{_PROPAGATES}, maximum: NaN if either operand is NaN",
         (0.0, "branch"),
+        range_=NONNEGATIVE,
     ),
     unary(
         "sign",
@@ -89,6 +91,7 @@ OPERATORS = (
         1.0,
         f"{_PROPAGATES}, sign: sign(+-0) = 0, sign(NaN) is NaN",
         (0.0, "jump"),
+        range_=SIGNED_UNIT,
     ),
     unary(
         "clip",

@@ -9,6 +9,7 @@ import numpy as np
 
 from fuzz.operators.base import Operator
 from fuzz.operators.contracts import MATRIX, along_axis
+from fuzz.operators.elementwise import NONNEGATIVE
 from strategies.contract import AttributeSpec, Criterion
 
 _DDOF = AttributeSpec(0, "the divisor is n - ddof", usual=(0, 1), choices=(0, 1))
@@ -52,11 +53,18 @@ def cumsum(x: Any, *, axis: int) -> Any:
 
 OPERATORS = (
     Operator(along_axis("mean", "arithmetic mean along an axis", 1.0), mean),
-    Operator(along_axis("var", "variance along an axis", 4.0, least=2, attributes=(("ddof", _DDOF),)), var),
-    Operator(along_axis("std", "standard deviation along an axis", 4.0, least=2, attributes=(("ddof", _DDOF),)), std),
+    Operator(
+        along_axis("var", "variance along an axis", 4.0, least=2, attributes=(("ddof", _DDOF),), range_=NONNEGATIVE),
+        var,
+    ),
+    Operator(
+        along_axis("std", "standard deviation along an axis", 4.0, least=2, attributes=(("ddof", _DDOF),),
+                   range_=NONNEGATIVE),
+        std,
+    ),
     Operator(along_axis("prod", "product along an axis", 1.0), prod),
     Operator(
-        along_axis("norm", "vector norm along an axis", 2.0, attributes=(("ord", _ORD),),
+        along_axis("norm", "vector norm along an axis", 2.0, attributes=(("ord", _ORD),), range_=NONNEGATIVE,
                    nonfinite="NaN propagates, the norm of an infinity is infinite (numpy.linalg.norm, by its formula)"),
         norm,
     ),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fuzz.operators.base import Operator
-from strategies.contract import AttributeSpec, Contract, Cost, DimSpec, Spec
+from strategies.contract import AttributeSpec, Contract, Cost, DimSpec, Domain, Spec
 
 _EPS = AttributeSpec(1e-5, "added to the variance", usual=(1e-5, 1e-3, 1e-6), unusual=(0.0, 1e-12, 1.0))
 _NONFINITE = "IEEE 754-2019 by the formula: a slice with NaN or inf is NaN"
@@ -59,7 +59,7 @@ OPERATORS = (
                 DimSpec("W", minimum=1),
             ),
             inputs=(Spec("x", _IMAGE), Spec("gamma", ("C",)), Spec("beta", ("C",))),
-            outputs=(Spec("y", _IMAGE), Spec("mean", ("C",)), Spec("var", ("C",))),
+            outputs=(Spec("y", _IMAGE), Spec("mean", ("C",)), Spec("var", ("C",), Domain(low=0.0))),
             cost=Cost(((14.0, _IMAGE),)),
             attributes=(("eps", _EPS),),
             nonfinite=_NONFINITE,
