@@ -210,6 +210,10 @@ class Store:
                     dropped.append(path)
         return dropped
 
+    def replaced(self) -> list[PartFacts]:
+        """Parts that are there although those of a higher generation cover their shards."""
+        return self._listed()[1]
+
     def _listed(self) -> tuple[list[PartFacts], list[PartFacts]]:
         """Parts to read, and those that others replace. StoreError for one that cannot be placed."""
         chosen, replaced, misplaced = choose(self._all_facts())
