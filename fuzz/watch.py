@@ -85,6 +85,7 @@ def look(directory: Path) -> Sight:
     snapshot = structs.replace(snapshot, ended="", elapsed=float(last["elapsed"]))
     if age <= STALE_SECONDS:
         return Sight(_aged(snapshot, age))
+    snapshot = structs.replace(snapshot, ended="no sign of life")
     return Sight(snapshot, f"last sign of life {duration.text(age)} ago; {_go_on(directory)}")
 
 
