@@ -61,13 +61,20 @@ def _threshold(spec: CampaignSpec) -> float:
 
 
 class Clock:
-    """Running time of a campaign over all its runs."""
+    """Time that a campaign has run, over all its runs. That which workers of this run take to start does not count:
+    however short the time, each run that has some left gets somewhere."""
 
     def __init__(self, before: float = 0.0) -> None:
-        self._before, self._started = before, time.monotonic()
+        self._before = before
+        self._started: float | None = None
+
+    def begin(self) -> None:
+        """The first trial of this run is done."""
+        if self._started is None:
+            self._started = time.monotonic()
 
     def seconds(self) -> float:
-        return self._before + time.monotonic() - self._started
+        return self._before + (0.0 if self._started is None else time.monotonic() - self._started)
 
 
 class Stop:

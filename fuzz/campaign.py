@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from msgspec import structs
 from fuzz.agenda import SURVEY_CHUNK, Agenda
 from fuzz.directory import CampaignDirectory
 from fuzz.extensions import load_extension
+from fuzz.log import elapsed
 from fuzz.manifest import Manifest, manifest_of
 from fuzz.spec import Resolved
 from fuzz.trial import Cell
+from results.manifest import KNOWN
 from results.store import Store
 from strategies.given import STORE, Given
 
@@ -24,10 +27,17 @@ class Campaign:
         self.directory, self.manifest = directory, manifest
         self.store = Store(directory.path)
         self.agenda = Agenda(manifest)
+        self.damaged: tuple[str, ...] = ()
+        """Files that were found damaged on opening, a line each; what they held is computed again."""
 
     @classmethod
     def create(
-        cls, resolved: Resolved, path: Path, extensions: Sequence[Path], shard_trials: int | None = None
+        cls,
+        resolved: Resolved,
+        path: Path,
+        extensions: Sequence[Path],
+        shard_trials: int | None = None,
+        known: Path | None = None,
     ) -> Campaign:
         """Make the directory and everything that describes the campaign. Nothing is written if the path is refused.
 
@@ -41,6 +51,8 @@ class Campaign:
             directory.add_extensions(extensions)
             with directory.writing():
                 _save_given(resolved.cells, path / "given")
+                if known is not None:
+                    shutil.copyfile(known, path / KNOWN)
             directory.write_manifest(campaign.manifest)
         return campaign
 
@@ -56,7 +68,7 @@ class Campaign:
             STORE.register(path / "given")
             campaign = cls(directory, manifest)
             campaign.store.clean()
-            campaign.store.check()
+            campaign.damaged = tuple(campaign.store.discard_damaged())
         return campaign
 
     def cut(self, shard_trials: int) -> None:
@@ -64,6 +76,11 @@ class Campaign:
         self.manifest = structs.replace(self.manifest, shard_trials=shard_trials)
         self.directory.write_manifest(self.manifest)
         self.agenda = Agenda(self.manifest)
+
+    def allow(self, seconds: float) -> None:
+        """Let the campaign go on for so long from now, whatever time it was given before."""
+        self.manifest = structs.replace(self.manifest, seconds=elapsed(self.directory.path) + seconds)
+        self.directory.write_manifest(self.manifest)
 
     def find(self, name: str) -> tuple[Cell, int]:
         """The cell and index of a trial by its short name, or by its index where there is one problem only."""

@@ -29,6 +29,16 @@ Directory = Annotated[Path, typer.Argument(metavar="DIR", help="Campaign directo
 Workers = Annotated[int, typer.Option("--workers", min=1, max=64, help="Worker processes.")]
 CallTimeout = Annotated[float, typer.Option("--call-timeout", min=0.1, help="Seconds a kernel may run.")]
 CompileTimeout = Annotated[float, typer.Option("--compile-timeout", min=0.1, help="Seconds a compilation may take.")]
+Memory = Annotated[
+    float | None,
+    typer.Option("--memory", metavar="MIB", min=256, help="Memory of a worker; default: a share of all."),
+]
+FailOn = Annotated[
+    str | None, typer.Option("--fail-on", metavar="new|wrong|rate>P|none", help="What makes exit code 1. Default: new.")
+]
+Known = Annotated[Path | None, typer.Option("--known", metavar="FILE", help="File of known findings.")]
+Junit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit report, too.")]
+Github = Annotated[bool, typer.Option("--github", help="Print annotations for GitHub Actions, too.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show a traceback instead of one line.")]
 
 
@@ -58,11 +68,25 @@ def run(
     trials: Annotated[int | None, typer.Option(help="Trials per problem; problems of a survey. Default 1000.")] = None,
     seed: Annotated[int | None, typer.Option(help="Campaign seed. Default 0.")] = None,
     published: Annotated[str | None, typer.Option(metavar="K/N", help="Compare the rate above 1e-1 with K/N.")] = None,
+    time: Annotated[
+        str | None,
+        typer.Option("--time", metavar="8h", help="End after so long, without --trials at no other time."),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="decided", help="End once the rate is above or below --published or --fail-on 'rate>P'."),
+    ] = None,
+    fail_on: FailOn = None,
+    known: Known = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Campaign directory to create.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print plan, trials, time and disk; run nothing.")] = False,
+    junit: Junit = None,
+    github: Github = False,
     extensions: Extensions = [],  # noqa: B006
     workers: Workers = 1,
     call_timeout: CallTimeout = 60.0,
     compile_timeout: CompileTimeout = 300.0,
+    memory: Memory = None,
     shard_trials: Annotated[int | None, typer.Option(min=1, help="Trials a shard (default: measured).")] = None,
     debug: Debug = False,
 ) -> int:
@@ -82,9 +106,15 @@ def run(
         trials=trials,
         seed=seed,
         published=published,
+        time=time,
+        until=until,
+        fail_on=fail_on,
+        known=known,
         out=out,
         extensions=extensions,
-        settings=commands.settings(workers, call_timeout, compile_timeout, shard_trials),
+        dry_run=dry_run,
+        told=commands.Told(junit, github),
+        settings=commands.settings(workers, call_timeout, compile_timeout, memory, shard_trials),
     )
 
 
@@ -94,12 +124,17 @@ def resume(
     workers: Workers = 1,
     call_timeout: CallTimeout = 60.0,
     compile_timeout: CompileTimeout = 300.0,
+    memory: Memory = None,
+    time: Annotated[str | None, typer.Option("--time", metavar="2h", help="Go on for so long.")] = None,
+    junit: Junit = None,
+    github: Github = False,
     debug: Debug = False,
 ) -> int:
     """Finish a campaign that was interrupted; what is on disk is kept."""
     from fuzz import commands
 
-    return commands.resume(directory, commands.settings(workers, call_timeout, compile_timeout, None))
+    settings = commands.settings(workers, call_timeout, compile_timeout, memory)
+    return commands.resume(directory, time, commands.Told(junit, github), settings)
 
 
 @app.command()
@@ -108,6 +143,56 @@ def report(directory: Directory, debug: Debug = False) -> int:
     from fuzz import commands
 
     return commands.report(directory)
+
+
+@app.command()
+def watch(
+    directory: Directory,
+    once: Annotated[bool, typer.Option("--once", help="Print the present state and end.")] = False,
+    debug: Debug = False,
+) -> int:
+    """Look at a running campaign from another terminal; only reads the directory."""
+    from fuzz import watch as module
+
+    return module.watch(directory, once)
+
+
+@app.command()
+def findings(
+    directory: Directory,
+    known: Known = None,
+    fail_on: FailOn = None,
+    junit: Junit = None,
+    github: Github = False,
+    json: Annotated[bool, typer.Option("--json", help="Print them as JSON.")] = False,
+    write_known: Annotated[
+        Path | None, typer.Option("--write-known", metavar="FILE", help="Start a file of known findings from these.")
+    ] = None,
+    debug: Debug = False,
+) -> int:
+    """List what a campaign found, one line a defect: new ones, then known ones."""
+    from fuzz import commands
+
+    return commands.findings(directory, known, fail_on, commands.Told(junit, github), json, write_known)
+
+
+@app.command()
+def compact(directory: Directory, debug: Debug = False) -> int:
+    """Merge the small files of a campaign into large sorted ones; no row changes."""
+    from fuzz import commands
+
+    return commands.compact(directory)
+
+
+@app.command()
+def init(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Campaign file to write.")] = Path("campaign.toml"),
+    debug: Debug = False,
+) -> int:
+    """Write a commented campaign file to start from."""
+    from fuzz import commands
+
+    return commands.init(file)
 
 
 @app.command()

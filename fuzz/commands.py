@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 from rich.console import Console
 
+from fuzz import duration, template
 from fuzz.campaign import Campaign
 from fuzz.directory import CampaignDirectory, default_directory
 from fuzz.errors import Interrupted, UserError
@@ -24,20 +25,36 @@ from fuzz.run import Run, Settings
 from fuzz.spec import read_toml, resolve
 from fuzz.supervisor import Limits
 from fuzz.targets import split_targets
-from results.errors import StoreError
+from results.known import read_known
+from results.manifest import KNOWN, read_manifest
 from strategies.contract import Scalar
 from strategies.expressions import RecipeError, split_input
 
 Value = TypeVar("Value")
 
-FOUND = 1
+
+NEW = "new"
+
+
+class Told(Struct, frozen=True):
+    """Who is told of the findings besides the reader of the report."""
+
+    junit: Path | None = None
+    """File to write."""
+    github: bool = False
+    """Whether annotations are printed."""
+
+
+NOTHING_MORE = Told()
 PIPED_WIDTH = 110
 
 
-def settings(workers: int, call: float, compile_: float, shard_trials: int | None) -> Settings:
+def settings(
+    workers: int, call: float, compile_: float, memory: float | None = None, shard_trials: int | None = None
+) -> Settings:
     if math.isnan(call) or math.isnan(compile_):
         raise UserError("a time limit of nan seconds: use a number, or inf for none")
-    return Settings(workers, Limits(call, compile_), shard_trials)
+    return Settings(workers, Limits(call, compile_, memory), shard_trials)
 
 
 def run(
@@ -54,12 +71,21 @@ def run(
     trials: int | None,
     seed: int | None,
     published: str | None,
+    time: str | None,
+    until: str | None,
+    fail_on: str | None,
+    known: Path | None,
     out: Path | None,
     extensions: Sequence[Path],
+    dry_run: bool,
+    told: Told,
     settings: Settings,
 ) -> int:
-    """Create a campaign, run it, report. The exit code is 1 when a finding remains."""
+    """Create a campaign, run it, report. The exit code is 1 when the findings fail it (`fail_on`)."""
     spec, base, files = _request(what, recipes, dims, inputs, attributes)
+    known = known or (base / spec.known if spec.known else None)
+    if known is not None:
+        read_known(known)
     changes = {
         "dtypes": tuple(dtypes),
         "targets": tuple(split_targets(targets)) if targets is not None else (),
@@ -67,6 +93,9 @@ def run(
         "plan": plan,
         "trials": trials,
         "seed": seed,
+        "time": time,
+        "until": until,
+        "fail_on": fail_on,
     }
     if targets is not None and not changes["targets"]:
         raise UserError("--targets names no target: write some, e.g. --targets torch,tvm, or leave it out for all")
@@ -81,37 +110,90 @@ def run(
     resolved = resolve(spec, base)
     for line in resolved.skipped:
         print(f"skipped: {line}", file=sys.stderr)
+    if dry_run:
+        from fuzz.dry_run import dry_run as estimate
+
+        estimate(resolved, sources, settings, console())
+        return 0
     path = out or default_directory(_name(what))
     with _interruptible(path):
-        campaign = Campaign.create(resolved, path, sources, settings.shard_trials)
+        campaign = Campaign.create(resolved, path, sources, settings.shard_trials, known)
         _compute(campaign, settings)
-    return report(path)
+    return report(path, told)
 
 
-def resume(directory: Path, settings: Settings) -> int:
-    """Run what is missing, then report."""
+def resume(directory: Path, time: str | None, told: Told, settings: Settings) -> int:
+    """Run what is missing, then report. Damaged files are named and computed again."""
     load_entry_points()
+    more = None if time is None else duration.seconds(time)
     with _interruptible(directory):
-        try:
-            campaign = Campaign.open(directory)
-        except StoreError as error:
-            raise UserError(str(error)) from None
+        campaign = Campaign.open(directory)
+        for line in campaign.damaged:
+            print(line, file=sys.stderr)
+        if more is not None:
+            campaign.allow(more)
         _compute(campaign, settings)
-    return report(directory)
+    return report(directory, told)
 
 
-def report(directory: Path) -> int:
-    """Print the report of a campaign, finished or not."""
-    from results.findings import findings
+def report(directory: Path, told: Told = NOTHING_MORE) -> int:
+    """Print the report of a campaign, finished or not. 1 where its rule for failing says so."""
+    from fuzz.finding_commands import FOUND, checked, decide, publish
     from results.reading import open as open_results
     from results.report import report as print_report
 
-    try:
-        results = open_results(directory)
-    except StoreError as error:
-        raise UserError(str(error)) from None
+    results = open_results(directory)
+    asked, known = _asked(directory)
+    found, decision = decide(results, *checked(asked, known))
     print_report(results, console())
-    return FOUND if findings(results) else 0
+    publish(results, found, told.junit, told.github)
+    if known is not None or asked != NEW:
+        print(f"{'fails' if decision.failed else 'passes'}: {decision.why}", file=sys.stderr)
+    return FOUND if decision.failed else 0
+
+
+def findings(
+    directory: Path, known: Path | None, fail_on: str | None, told: Told, as_json: bool, write_known: Path | None
+) -> int:
+    """List the findings. Without `known` and `fail_on` by what the campaign was started with."""
+    from fuzz.finding_commands import findings as list_findings
+
+    asked, there = _asked(directory)
+    return list_findings(
+        directory,
+        known=known or there,
+        junit=told.junit,
+        github=told.github,
+        fail_on=fail_on or asked,
+        as_json=as_json,
+        write_known=write_known,
+    )
+
+
+def _asked(directory: Path) -> tuple[str, Path | None]:
+    """What the campaign was started with: the rule for failing and its file of known findings."""
+    known = directory / KNOWN
+    return read_manifest(directory).get("fail_on") or NEW, known if known.exists() else None
+
+
+def compact(directory: Path) -> int:
+    """Merge small parts, while nobody writes the campaign."""
+    from results.compaction import compact as merge
+
+    with _interruptible(directory):
+        campaign = Campaign.open(directory)
+        with campaign.directory.unlocked_on_error():
+            done = merge(directory, final=True)
+        campaign.directory.unlock()
+    print(done.line())
+    return 0
+
+
+def init(file: Path) -> int:
+    """Write a campaign file."""
+    template.write(file)
+    print(f"wrote {file}: change it, then `ulpfuzz run {file}`; --dry-run shows what it would run")
+    return 0
 
 
 def doctor(extensions: Sequence[Path]) -> int:
@@ -132,11 +214,15 @@ def console() -> Console:
 def _compute(campaign: Campaign, settings: Settings) -> None:
     path = campaign.directory.path
     print(f"campaign: {path}", file=sys.stderr, flush=True)
-    outcome = Run(campaign, settings, display(campaign.manifest.targets)).execute()
+    outcome = Run(campaign, settings, display).execute()
     if outcome.restarts:
         print(f"{outcome.restarts} worker processes ended and were replaced", file=sys.stderr)
     if outcome.interrupted:
         raise Interrupted(f"{outcome.reason}: `ulpfuzz resume {path}` goes on where it stopped")
+    from results.findings_file import write_findings
+    from results.reading import open as open_results
+
+    write_findings(open_results(path, verify=False), path)
     if outcome.reason:
         print(f"ended: {outcome.reason}", file=sys.stderr)
 

@@ -18,11 +18,12 @@ from rich.text import Text
 
 from fuzz.backends import BACKENDS
 from fuzz.campaign import Campaign
-from fuzz.commands import FOUND, console
+from fuzz.commands import console
 from fuzz.directory import CampaignDirectory
 from fuzz.environment import environment, environment_id
 from fuzz.errors import InternalError, UserError
 from fuzz.extensions import load_entry_points, load_extension
+from fuzz.finding_commands import FOUND
 from fuzz.oracle.arithmetic import CERTIFY, adjudicator
 from fuzz.oracle.element import Element, SliceTooLarge, evaluate
 from fuzz.trial import Cell, Session, run_trial

@@ -4,40 +4,51 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import signal
 import threading
-from collections.abc import Container, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, Protocol
 
 from msgspec import Struct
 
+import fuzz
 from fuzz.backends import BACKENDS
 from fuzz.budget import Clock, Stop
 from fuzz.campaign import Campaign
 from fuzz.deciding import Deciding
 from fuzz.environment import environment, environment_id
 from fuzz.errors import InternalError, StorageError
+from fuzz.health import OnEvent, ignore
 from fuzz.job import Job
+from fuzz.log import Log, elapsed
 from fuzz.operators import operator
 from fuzz.plan import Piece, Shard
+from fuzz.recorder import Recorder
 from fuzz.supervisor import Finished, Limits, Supervisor
 from fuzz.targets import Target, require_installed
 from fuzz.worker import Setup
+from results.compaction import Compacted, Compaction, compact, due
 
 SHARD_SECONDS = (1.0, 20.0)
 """Shortest and longest shard aimed at: what a kill costs at most, and what a file is worth at least."""
 SHARDS_WANTED = 16
 """A short campaign is cut into at least this many shards, so that workers share it and a kill costs little."""
 PILOT_TRIALS = 4
+LOOK_SECONDS = 0.5
+"""Between two looks at the workers, the log and the display."""
+MOST_PARTS = 64
+"""Shards after which it is asked whether their parts should be merged."""
 MOST_SHARD_TRIALS = 4096
 """Keeps the rows of a shard, which wait in memory until it is complete, below some 20,000."""
 
 
-class Progress(Protocol):
-    """What a run tells a display."""
+class Display(Protocol):
+    """Shows a recorder's snapshots while a run goes on."""
 
-    def start(self, total: int | None, done: int) -> None: ...
-    def advance(self, trials: int, rows: Sequence[Sequence[Any]]) -> None: ...
+    def start(self) -> None: ...
+    def refresh(self) -> None: ...
     def stop(self) -> None: ...
 
 
@@ -62,11 +73,20 @@ class Outcome(Struct, frozen=True):
 class Run:
     """One run of a campaign. Further runs go on where it stopped."""
 
-    def __init__(self, campaign: Campaign, settings: Settings, progress: Progress) -> None:
-        self._campaign, self._settings, self._progress = campaign, settings, progress
+    def __init__(self, campaign: Campaign, settings: Settings, display: Callable[[Recorder], Display]) -> None:
+        self._campaign, self._settings = campaign, settings
         self._directory, self._store = campaign.directory, campaign.store
+        path = campaign.directory.path
+        before = elapsed(path)
+        self._recorder = Recorder.of(campaign.manifest, path, before=before, log=Log(path))
+        self._display = display(self._recorder)
         self._deciding = Deciding(campaign.manifest, campaign.agenda)
-        self._stop = Stop(Clock(), campaign.manifest.seconds, lambda: self._deciding.settled)
+        self._clock = Clock(before)
+        self._stop = Stop(self._clock, campaign.manifest.seconds, lambda: self._deciding.settled)
+        self._compaction: Compaction | None = None
+        self._parts_since = MOST_PARTS
+        """Shards committed since parts were merged; those of earlier runs are looked at once."""
+        self._next_look = 0.0
 
     def execute(self) -> Outcome:
         """Compute what is not on disk yet, and leave the directory to others.
@@ -90,22 +110,65 @@ class Run:
         self._directory.clear_temporary()
         done, partial = self._store.done(), self._store.partial()
         agenda = self._campaign.agenda
+        if done or partial:
+            self._recorder.preload()
         there = sum(len(agenda.range(number)) for number in done) + sum(partial.values())
-        self._progress.start(self._campaign.manifest.total, there)
+        facts = {"version": fuzz.__version__, "workers": self._settings.workers, "pid": os.getpid()}
+        self._recorder.start(self._campaign.manifest.total, there, facts)
+        self._display.start()
+        reason = "failed"
         try:
-            with self._supervisor() as supervisor, gentle_interrupts(self._stop):
-                if self._campaign.manifest.shard_trials is None:
-                    self._measure_shards(supervisor)
-                self._deciding = Deciding(self._campaign.manifest, self._campaign.agenda)
-                if done:
-                    self._deciding.load(self._directory.path, done)
-                jobs = self._jobs(done, partial)
-                supervisor.run(jobs, self._commit, self._progress.advance, self._stop)
-                return supervisor.restarts
+            restarts = self._compute(done, partial)
+            reason = self._stop.reason or "done"
+            return restarts
+        except BaseException as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise
         finally:
-            self._progress.stop()
+            self._recorder.stop(reason)
+            self._display.stop()
 
-    def _jobs(self, done: Container[int], partial: Mapping[int, int]) -> Iterator[Job]:
+    def _compute(self, done: Set[int], partial: Mapping[int, int]) -> int:
+        supervisor = supervisor_of(self._campaign, self._settings, self._recorder.event)
+        with supervisor, gentle_interrupts(self._stop), contextlib.ExitStack() as compactions:
+            if self._campaign.manifest.shard_trials is None:
+                self._measure_shards(supervisor)
+            self._deciding = Deciding(self._campaign.manifest, self._campaign.agenda)
+            if done:
+                self._deciding.load(self._directory.path, done)
+
+            def stop() -> bool:
+                self._look_after(supervisor, compactions)
+                return self._stop()
+
+            supervisor.run(self._jobs(done, partial), self._commit, self._advance, stop)
+        if len(self._store.part_facts()) > MOST_PARTS and not self._stop.interrupted:
+            self._merged(compact(self._directory.path, final=True))
+        return supervisor.restarts
+
+    def _advance(self, trials: int, rows: list[list[Any]]) -> None:
+        self._clock.begin()
+        self._recorder.advance(trials, rows)
+
+    def _merged(self, done: Compacted) -> None:
+        self._recorder.event("compacted", {"what": done.line()})
+
+    def _look_after(self, supervisor: Supervisor, compactions: contextlib.ExitStack) -> None:
+        """What is due from time to time: sign of life, log, display, merging of small parts."""
+        if time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + LOOK_SECONDS
+        self._recorder.health(supervisor.health())
+        self._recorder.tick()
+        self._display.refresh()
+        if self._compaction is not None and (merged := self._compaction.poll()) is not None:
+            self._merged(merged)
+            self._compaction = None
+        if self._compaction is None and self._parts_since >= MOST_PARTS and due(self._store):
+            self._compaction = compactions.enter_context(Compaction(self._directory.path))
+            self._parts_since = 0
+
+    def _jobs(self, done: Set[int], partial: Mapping[int, int]) -> Iterator[Job]:
         """What is left to do, each survey problem written down before it runs."""
         agenda = self._campaign.agenda
         for number in self._deciding.unsettled(agenda.numbers(done)):
@@ -119,26 +182,10 @@ class Run:
     def _commit(self, finished: Finished) -> None:
         done = None if finished.complete else finished.position
         self._store.commit(finished.shard.number, finished.rows, finished.elements, done)
+        self._parts_since += 1
+        self._recorder.event("shard", {"shard": finished.shard.number, "trials": finished.position})
         if finished.complete:
             self._deciding.add(finished.shard.number, finished.rows)
-
-    def _supervisor(self) -> Supervisor:
-        manifest, path = self._campaign.manifest, self._directory.path
-        names = manifest.backends
-        require_installed([Target(name, "", "float32") for name in names])
-        facts = environment()
-        identity = environment_id(facts)
-        self._directory.add_environment(identity, facts)
-        setup = Setup(
-            crumb="",
-            log="",
-            seed=manifest.seed,
-            environment=identity,
-            backends=names,
-            extensions=tuple(str(file.absolute()) for file in self._directory.extensions()),
-            given=str((path / "given").absolute()),
-        )
-        return Supervisor(path, setup, self._settings.workers, self._settings.limits, _modules(names))
 
     def _measure_shards(self, supervisor: Supervisor) -> None:
         """Choose the trials of a shard by the measured cost of a few trials of the most expensive problem."""
@@ -178,6 +225,25 @@ def gentle_interrupts(stop: Stop) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def supervisor_of(campaign: Campaign, settings: Settings, on_event: OnEvent = ignore) -> Supervisor:
+    """The supervisor for a campaign's workers; the environment they run in is written down."""
+    directory, names = campaign.directory, campaign.manifest.backends
+    require_installed([Target(name, "", "float32") for name in names])
+    facts = environment()
+    identity = environment_id(facts)
+    directory.add_environment(identity, facts)
+    setup = Setup(
+        crumb="",
+        log="",
+        seed=campaign.manifest.seed,
+        environment=identity,
+        backends=names,
+        extensions=tuple(str(file.absolute()) for file in directory.extensions()),
+        given=str((directory.path / "given").absolute()),
+    )
+    return Supervisor(directory.path, setup, settings.workers, settings.limits, _modules(names), on_event)
 
 
 def _modules(names: Sequence[str]) -> tuple[str, ...]:

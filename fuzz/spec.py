@@ -21,6 +21,7 @@ from fuzz.request import CampaignSpec, ProblemSpec
 from fuzz.standard import expanded, named
 from fuzz.targets import Target, default_targets, parse_target, require_installed, require_offer
 from fuzz.trial import Cell
+from results.fail_on import parse_fail_on, require_plan
 from strategies.contract import Contract, ContractError
 from strategies.expressions import RecipeError, parse_recipe
 from strategies.given import STORE, Given
@@ -126,6 +127,8 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
         skipped.update(dict.fromkeys(missing))
     pairs = tuple(_pairs(spec, targets) for targets in groups)
     _check_published(spec)
+    if spec.fail_on is not None:
+        require_plan(parse_fail_on(spec.fail_on), spec.plan)
     end = ends(spec)
     cells: list[Cell] = []
     if spec.plan == "fixed":

@@ -11,6 +11,8 @@ from results.errors import ResultsError, StoreError
 
 MANIFEST = "campaign.json"
 ENVIRONMENTS = "environments.json"
+KNOWN = "known.toml"
+"""The file of known findings that the campaign was started with."""
 FORMAT = "ulpfuzz campaign"
 
 
