@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
 from fuzz.errors import StorageError, UserError
+from fuzz.lock import LOCK, Lock, Owner, is_record
 from fuzz.manifest import Manifest, manifest_from_plain
 from results.columns import SCHEMA_VERSION
-from results.manifest import ENVIRONMENTS, FORMAT, MANIFEST
+from results.manifest import ENVIRONMENTS, FORMAT, KNOWN, MANIFEST
 
-_OWNER = "process "
 _PART = ".part"
-_BEGUN = {"lock", "tmp", "extensions", "given", Path(MANIFEST).with_suffix(_PART).name}
+_BEGUN = {LOCK, "tmp", "extensions", "given", KNOWN, Path(MANIFEST).with_suffix(_PART).name}
 """What exists before campaign.json: a folder with the lock and nothing else but these was never completed."""
 
 
@@ -30,7 +29,7 @@ class CampaignDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock: IO[str] | None = None
+        self._lock = Lock(path)
 
     @property
     def manifest_path(self) -> Path:
@@ -55,17 +54,16 @@ class CampaignDirectory:
         if self.manifest_path.exists():  # written by another process meanwhile
             raise UserError(f"{self.path} holds a campaign already: choose another --out")
         with self.writing():
-            for name in _BEGUN - {"lock"}:
+            for name in _BEGUN - {LOCK}:
                 shutil.rmtree(self.path / name, ignore_errors=True)
             (self.path / "tmp").mkdir(exist_ok=True)
 
     def _begun(self) -> bool:
         """Whether this is what a run leaves that was killed before the campaign was described."""
         names = {entry.name for entry in self.path.iterdir()}
-        if "lock" not in names or not names <= _BEGUN:
+        if LOCK not in names or not names <= _BEGUN:
             return False
-        owner = (self.path / "lock").read_text(encoding="utf-8", errors="replace")
-        return not owner or owner.startswith(_OWNER)
+        return is_record((self.path / LOCK).read_bytes())
 
     def read_manifest(self) -> Manifest:
         """campaign.json; UserError when this is no campaign or one of a newer ulpfuzz."""
@@ -124,26 +122,24 @@ class CampaignDirectory:
             ) from error
 
     def lock(self) -> None:
-        """Become the only writer, until the process ends. UserError names the owner when there is one."""
-        with self.writing():
-            file = (self.path / "lock").open("a+", encoding="utf-8", errors="replace")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.seek(0)
-            owner = file.read().strip() or "another process"
-            file.close()
-            raise UserError(f"{self.path} is being written by {owner}: wait for it, or end it first") from None
-        self._lock = file
-        with self.writing():
-            file.truncate(0)
-            file.write(f"{_OWNER}{os.getpid()} since {time.strftime('%Y-%m-%d %H:%M:%S')}")
-            file.flush()
+        """Become the only writer, until `unlock` or the end of the process. UserError names the owner if there is one.
+
+        Afterwards `taken_over` says whose the directory was, if that owner was killed.
+        """
+        self._lock.acquire()
+
+    @property
+    def taken_over(self) -> Owner | None:
+        """The writer before, where it ended without giving the directory back."""
+        return self._lock.taken_over
+
+    def heartbeat(self) -> None:
+        """Tell others that the writer lives. Cheap: call it in every round of a loop. StorageError when it fails."""
+        self._lock.heartbeat()
 
     def unlock(self) -> None:
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+        """Leave the directory to others. Does nothing where it is not locked."""
+        self._lock.release()
 
     @contextlib.contextmanager
     def unlocked_on_error(self) -> Iterator[None]:
