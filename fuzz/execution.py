@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
@@ -83,9 +84,9 @@ def execute(
         return Failure("unsupported", str(reason), implementation)
     except MemoryError as error:
         return Failure("out_of_memory", _CAUGHT + _message(error), implementation)
-    except KeyboardInterrupt:  # the user's: workers never get it
-        raise
-    except BaseException as error:  # noqa: BLE001  # whatever a library raises is a result, SystemExit and panics too
+    except BaseException as error:  # whatever a library raises is a result, SystemExit and panics too
+        if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+            raise  # the user's: in a worker, which ignores the signal, it can only be the library's
         message = _message(error)
         if any(words in message for words in _NO_MEMORY):
             return Failure("out_of_memory", _CAUGHT + message, implementation)

@@ -193,15 +193,18 @@ class Supervisor:
             self._finished(Finished(job.shard, rows, elements, seconds, job.position, job.complete))
 
     def _collect(self) -> None:
-        by_connection: dict[Any, WorkerProcess] = {w.connection: w for w in self._workers}
-        for ready in multiprocessing.connection.wait(list(by_connection), _POLL_SECONDS):
-            w = by_connection[ready]
-            try:
-                message = msgspec.msgpack.decode(w.connection.recv_bytes(_LONGEST_MESSAGE))
-            except (EOFError, OSError):  # closed, also in the middle of a message
+        waited: list[Any] = [end for w in self._workers for end in (w.connection, w.process.sentinel)]
+        ready = set(multiprocessing.connection.wait(waited, _POLL_SECONDS))
+        for w in list(self._workers):
+            if w.connection in ready:
+                try:
+                    message = msgspec.msgpack.decode(w.connection.recv_bytes(_LONGEST_MESSAGE))
+                except (EOFError, OSError):  # closed, also in the middle of a message
+                    self._bury(w)
+                else:
+                    self._receive(w, message)
+            elif w.process.sentinel in ready:  # dead, and a process that it left behind holds the connection open
                 self._bury(w)
-                continue
-            self._receive(w, message)
 
     def _receive(self, w: WorkerProcess, message: list[Any]) -> None:
         kind, position, rows, elements, seconds = message

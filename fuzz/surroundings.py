@@ -1,7 +1,7 @@
 """What foreign code may not leave changed behind, because it would change the results of others or end the engine.
 
 After each call: rounding mode, flush-to-zero, NumPy's error handling; in a worker also the process itself, its files,
-warnings. After each trial: signals, timers, folder. Each test costs a microsecond or less.
+timers, warnings. After each trial: signals and folder. Each test costs a microsecond or less.
 """
 
 from __future__ import annotations
@@ -72,15 +72,15 @@ class Process:
         if warnings.filters != self._warnings:
             warnings.resetwarnings()
             warnings.filters.extend(self._warnings)  # type: ignore[attr-defined]
+        for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
+            signal.setitimer(timer, 0)
         if sys.getrecursionlimit() != self._recursion:
             sys.setrecursionlimit(self._recursion)
 
     def after_trial(self) -> None:
-        """Signals as the supervisor expects them, no timers, the folder of old, the garbage collector at work."""
+        """Signals as the supervisor expects them, the folder of old, the garbage collector at work."""
         if any(signal.getsignal(number) is not action for number, action in _ACTIONS.items()):
             default_signals()
-        for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
-            signal.setitimer(timer, 0)
         with contextlib.suppress(OSError):  # the folder may be gone
             os.chdir(self._folder)
         sys.settrace(None)
