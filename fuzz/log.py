@@ -81,7 +81,8 @@ class Log:
 def read(directory: Path) -> list[dict[str, Any]]:
     """All lines that can be read, the oldest first; none where the campaign has no log."""
     try:
-        content = (directory / LOG).read_bytes()
+        with (directory / LOG).open("rb") as file:
+            content = file.read(4 * MOST_BYTES)
     except OSError:
         return []
     return [entry for line in content.splitlines() if (entry := _entry(line)) is not None]
@@ -92,7 +93,7 @@ def latest(directory: Path) -> Iterator[dict[str, Any]]:
     try:
         with (directory / LOG).open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
-            lines = file.read().splitlines()
+            lines = file.read(_TAIL_BYTES).splitlines()
     except OSError:
         return
     for line in reversed(lines):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct, structs
 from rich.console import Console
 from rich.live import Live
 
 from fuzz import duration
+from fuzz.lock import alive, read_owner
 from fuzz.log import LOG, latest, snapshot_of
 from fuzz.snapshot import MOST_FINDINGS, Snapshot
 from fuzz.terminal import PATIENT_AFTER, PATIENT_SECONDS, PLAIN_SECONDS, can_move
@@ -71,22 +72,43 @@ def look(directory: Path) -> Sight:
     last = next(states, None)
     if last is None:
         return _without_log(directory)
-    entry: dict[str, Any] | None = last
-    while entry is not None and (snapshot := snapshot_of(entry)) is None:
-        entry = next(states, None)
-    if entry is None or snapshot is None:
-        snapshot = _from_rows(directory)
-    if last["event"] == "stop":
-        reason = str(last.get("reason") or _DONE)
-        finished = snapshot.total is not None and snapshot.done >= snapshot.total
-        note = "" if finished or reason in (_DONE, "decided") else _go_on(directory)
-        return Sight(structs.replace(snapshot, ended=reason), note, over=True)
-    age = max(0.0, time.time() - (directory / LOG).stat().st_mtime)
+    snapshot = next(filter(None, map(snapshot_of, itertools.chain([last], states))), None) or _from_rows(directory)
+    if last["event"] == "stop" and not _begins_again(directory):
+        return _ended(directory, snapshot, str(last.get("reason") or _DONE))
+    age = _silent_seconds(directory)
     snapshot = structs.replace(snapshot, ended="", elapsed=float(last["elapsed"]))
-    if age <= STALE_SECONDS:
+    owner = read_owner(directory)
+    if owner is not None and owner.released and last["event"] != "stop":
+        return _ended(directory, snapshot, "stopped")  # the log could not be written any more
+    if age <= STALE_SECONDS and (owner is None or alive(directory)):
         return Sight(_aged(snapshot, age))
     snapshot = structs.replace(snapshot, ended="no sign of life")
     return Sight(snapshot, f"last sign of life {duration.text(age)} ago; {_go_on(directory)}")
+
+
+def _ended(directory: Path, snapshot: Snapshot, reason: str) -> Sight:
+    finished = snapshot.total is not None and snapshot.done >= snapshot.total
+    note = "" if finished or reason in (_DONE, "decided") else _go_on(directory)
+    return Sight(structs.replace(snapshot, ended=reason), note, over=True)
+
+
+def _begins_again(directory: Path) -> bool:
+    """Whether a process has taken the directory since its log was written, and lives."""
+    owner = read_owner(directory)
+    return owner is not None and owner.started > _logged_at(directory) and alive(directory)
+
+
+def _silent_seconds(directory: Path) -> float:
+    """Since the last line of the log or heartbeat of the lock."""
+    owner = read_owner(directory)
+    return max(0.0, time.time() - max(_logged_at(directory), owner.heartbeat if owner else 0.0))
+
+
+def _logged_at(directory: Path) -> float:
+    try:
+        return (directory / LOG).stat().st_mtime
+    except FileNotFoundError:  # vanished since it was read
+        return 0.0
 
 
 def _aged(snapshot: Snapshot, seconds: float) -> Snapshot:
@@ -105,7 +127,9 @@ def _without_log(directory: Path) -> Sight:
     snapshot = _from_rows(directory)
     if snapshot.total is not None and snapshot.done >= snapshot.total:
         return Sight(structs.replace(snapshot, ended=_DONE), over=True)
-    return Sight(snapshot, f"no log yet: counts from finished shards; if nobody writes it, {_go_on(directory)}")
+    if alive(directory):
+        return Sight(snapshot, "no log yet: counts from the trials on disk")
+    return Sight(structs.replace(snapshot, ended="no sign of life"), f"no log; {_go_on(directory)}", over=True)
 
 
 def _from_rows(directory: Path) -> Snapshot:

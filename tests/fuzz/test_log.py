@@ -69,6 +69,16 @@ def test_a_full_disk_loses_lines_and_says_how_many(tmp_path: Path, monkeypatch: 
     assert [(entry["elapsed"], entry.get("lines_lost")) for entry in read(tmp_path)] == [(0, None), (3, 2), (4, None)]
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+def test_a_device_that_is_always_full(tmp_path: Path) -> None:
+    (tmp_path / LOG).symlink_to("/dev/full")
+    written = Log(tmp_path)
+    written.write("start", 0.0, {})
+    written.write("stop", 0.0, {})
+    assert written.lost == 2
+    assert read(tmp_path) == list(latest(tmp_path)) == []
+
+
 def test_a_vanished_directory_ends_nothing(tmp_path: Path) -> None:
     written = Log(tmp_path / "gone")
     written.write("start", 0.0, {})

@@ -19,6 +19,7 @@ from running import wait_for
 from test_recorder import MIXED, row
 
 from fuzz import watch as module
+from fuzz.lock import LOCK, Lock
 from fuzz.log import LOG, Log, elapsed
 from fuzz.recorder import Recorder
 from fuzz.watch import look, watch
@@ -111,15 +112,56 @@ def test_a_silent_campaign(directory: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_a_campaign_without_a_log_shows_its_rows(directory: Path) -> None:
     empty = look(directory)
-    assert (empty.snapshot.done, empty.over) == (0, False)
-    assert empty.note.startswith("no log yet")
+    assert (empty.snapshot.done, empty.over) == (0, True)
+    assert empty.note == f"no log; `ulpfuzz resume {directory}` goes on"
     Store(directory).commit(0, MIXED)
+    lock = Lock(directory)
+    lock.acquire()
     sight = look(directory)
+    assert (sight.over, sight.note) == (False, "no log yet: counts from the trials on disk")
     assert sight.snapshot.done == 5
     assert [of.trials for of in sight.snapshot.targets] == [2, 1, 2]
     assert sight.snapshot.findings_total == 4
+    lock.release()
     Store(directory).commit(1, [row(trial) for trial in range(5, 10)])
+    done = look(directory)
+    assert (done.snapshot.ended, done.note, done.over) == ("done", "", True)
+
+
+def test_the_lock_tells_whether_the_writer_lives(directory: Path) -> None:
+    lock = Lock(directory)
+    lock.acquire()
+    recording = recorder(directory)
+    recording.start(10, 0)
+    logged(recording)
+    silent_for(directory, 500)  # a full disk: the log stands still, the heartbeat goes on
+    assert look(directory).note == ""
+    killed = json.loads((directory / LOCK).read_text()) | {"pid": _gone()}
+    (directory / LOCK).write_text(json.dumps(killed))
+    silent_for(directory, 0)
+    assert look(directory).note.startswith("last sign of life 0 s ago")
+    lock.release()  # without a last line in the log
+    sight = look(directory)
+    assert (sight.snapshot.ended, sight.over) == ("stopped", True)
+
+
+def test_a_run_that_begins_again_is_waited_for(directory: Path) -> None:
+    recording = recorder(directory)
+    recording.start(10, 0)
+    recording.stop("interrupted")
+    silent_for(directory, 5)
+    lock = Lock(directory)
+    lock.acquire()  # the new run loads its libraries and has not logged anything
+    assert not look(directory).over
+    lock.release()
     assert look(directory).over
+
+
+def _gone() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
 
 
 def test_a_log_that_has_just_begun_shows_the_rows(directory: Path) -> None:
