@@ -162,11 +162,11 @@ def starting_file(groups: Sequence[FindingGroup], source: str) -> str:
     for group in groups:
         output = ("output", group.output)
         fields = [("operator", group.operator), output, ("backend", group.backend), ("device", group.device)]
-        fields += [("options", group.options), ("dtype", group.dtype)]
-        fields += [("verdict", group.verdict), ("region", group.region)]
+        fields += [("dtype", group.dtype), ("verdict", group.verdict), ("region", group.region)]
         ran = [f"{name}=={versions[-1]}" for name, versions in group.versions]
         lines += ["", f"# {group.id}: {_comment(group.title)}", f"[[{TABLE}]]"]
         lines += [f"{name} = {_string(value)}" for name, value in fields if value]
+        lines += [f"options = {_string(group.options)}"]  # left out, the entry would match all of them
         lines += ['reason = ""']
         lines += [f"# versions = {_string(ran[0])}"] if ran else []
     return "\n".join(lines) + "\n"

@@ -7,7 +7,7 @@ import os
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
@@ -20,6 +20,9 @@ from results.files import hold
 from results.manifest import read_environments, read_manifest
 from results.store import Store
 from results.verdicts import VERDICTS
+
+if TYPE_CHECKING:
+    from results.findings import FindingGroup
 
 _VIEWS = """
 CREATE VIEW trials AS SELECT * FROM measurements WHERE against = 'truth' AND coalesce(variant, '') = '';
@@ -71,6 +74,18 @@ class Results:
         """Sampled elements as an Arrow dataset with the columns of ELEMENT_COLUMNS."""
         partial = [s.partial_elements for s in self._snapshots]
         return _dataset(ELEMENT_COLUMNS, [s.elements for s in self._snapshots], partial)
+
+    @functools.cached_property
+    def findings(self) -> tuple[FindingGroup, ...]:
+        """Findings against libraries and user code, the most severe first; empty means nothing to blame.
+
+        Read from findings.parquet where that is no older than the rows, else computed.
+        """
+        from results.findings import findings
+        from results.findings_file import blamed, read_findings
+
+        kept = read_findings(self.directories[0]) if len(self.directories) == 1 else None
+        return tuple(findings(self) if kept is None else blamed(kept))
 
     def rows(self) -> pa.Table:
         """All rows as one Arrow table, in the order of the files."""

@@ -24,18 +24,22 @@ from results.until import question
 
 if TYPE_CHECKING:
     from results.findings import FindingGroup
+    from results.known import Sorted
 
 FEW_PROBLEMS = 12
 """Up to so many problems each get their own line; more are shown by operator."""
 
 
-def report(results: Results, console: Console) -> None:
-    """Print the report of each campaign in `results` to `console`, without escape codes where it is not a terminal."""
+def report(results: Results, console: Console, known: Sorted | None = None) -> None:
+    """Print the report of each campaign in `results` to `console`, without escape codes where it is not a terminal.
+
+    `known` holds the findings of the one campaign by what is known of them.
+    """
     for number, directory in enumerate(results.directories):
         one = results if len(results.directories) == 1 else Results([directory], verify=False)
         if number:
             console.rule(style="")
-        _campaign(one, console)
+        _campaign(one, console, known)
 
 
 def answer(results: Results, groups: list[FindingGroup]) -> str:
@@ -51,7 +55,7 @@ def answer(results: Results, groups: list[FindingGroup]) -> str:
     return headline(accusations(results), blame(results), seen["ran"], decided_not, measured)
 
 
-def _campaign(results: Results, console: Console) -> None:
+def _campaign(results: Results, console: Console, known: Sorted | None) -> None:
     groups = findings(results)
     ran = setting(results)
     console.print(Text(answer(results, groups), style="bold red" if groups else "bold green"))
@@ -70,7 +74,7 @@ def _campaign(results: Results, console: Console) -> None:
     print_until(results, console)
     print_outliers(results, console)
     print_bitwise(results, console)
-    print_findings(results, groups, console)
+    print_findings(results, groups, console, known if known and known.path else None)
     print_undecided(results, console)
     if results.manifest.get("recipes"):
         print_closing(results, console)

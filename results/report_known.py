@@ -25,9 +25,12 @@ def print_list(results: Results, found: Sorted, decision: Decision, console: Con
     directory = shlex.quote(str(results.directories[0]))
     name = "New findings" if found.path else "Findings"
     heading(console, f"{name} ({count(len(found.new))})" if found.new else f"{name}: none")
+    before = None
     for group in found.new:
+        if group.verdict != before:
+            say(console, f"{group.verdict}: the result {VERDICTS[group.verdict].sentence}", indent=0)
+            before = group.verdict
         say(console, f"{group.id}  {group.title}", style="red")
-        say(console, f"the result {VERDICTS[group.verdict].sentence}", indent=4)
         say(console, f"{often(group, interval=True)}{_worst(group)}{_versions(group)}", indent=4)
         if group.detail:
             say(console, group.detail, indent=4)
