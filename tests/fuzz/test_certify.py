@@ -11,6 +11,7 @@ import pytest
 from running import Cli, rows_of
 from trial_cases import Lab
 
+import fuzz.assess
 import fuzz.trial
 from fuzz.certify import RANDOM, WORST, due
 from fuzz.errors import InternalError
@@ -36,7 +37,7 @@ def lab() -> Iterator[Lab]:
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every trial is certified."""
-    monkeypatch.setattr(fuzz.trial, "due", lambda *_: True)
+    monkeypatch.setattr(fuzz.assess, "due", lambda *_: True)
 
 
 def off_by(rule: Callable[[Frame], None], share: float) -> Callable[[Frame], None]:
@@ -99,9 +100,9 @@ def test_a_screen_is_replaced_not_contradicted(lab: Lab, monkeypatch: pytest.Mon
 
 @needs_arithmetic
 def test_a_replaced_element_has_the_exact_rho(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fuzz.trial, "due", lambda *_: False)
+    monkeypatch.setattr(fuzz.assess, "due", lambda *_: False)
     before = healthy(lab, "gelu", "float64", "scipy", "uniform(0.5,2)", n=4)
-    monkeypatch.setattr(fuzz.trial, "due", lambda *_: True)
+    monkeypatch.setattr(fuzz.assess, "due", lambda *_: True)
     after = healthy(lab, "gelu", "float64", "scipy", "uniform(0.5,2)", n=4)
     assert before["certified"] is None
     assert after["certified"] == 4

@@ -1,4 +1,4 @@
-"""Whole trials: rows, failures, nonfinite values, pairs, kept elements."""
+"""Whole trials: rows, failures, nonfinite values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy import special
 from trial_cases import SIZES, Array, Lab
 
 from fuzz.operators import OPERATORS
-from fuzz.trial import Death, Session, run_trial
+from fuzz.trial import Death, run_trial
 from results.columns import COLUMNS, ELEMENT_COLUMNS
 from results.verdicts import VERDICTS
 
@@ -228,42 +228,3 @@ def test_empty_and_smallest_outputs(lab: Lab, operator: str, dtype: str) -> None
     sizes = SIZES.get(operator, {dim.name: max(8, dim.minimum) for dim in contract.dims})
     healthy = lab.run(operator, kernel, dims=sizes, dtype=dtype, trials=3)
     assert not VERDICTS[healthy["verdict"]].finding
-
-
-def test_pairs_are_sized_in_bounds_of_both(lab: Lab) -> None:
-    problem = lab.problem("exp")
-    targets = [
-        lab.target("exp", np.exp, "one"),
-        lab.target("exp", lambda x: np.nextafter(np.exp(x), np.float32(9)), "next"),
-        lab.target("exp", lambda x: np.exp(x) * np.float32(1.001), "far"),
-        lab.target("exp", lambda x: 1 / 0, "none"),
-    ]
-    pairs = ((0, 0), (1, 0), (2, 0), (3, 0))
-    rows = lab.trial(problem, *targets, pairs=pairs).rows[4:]
-    assert [row.get("verdict") for row in rows] == ["exact", "rounding", None, None]
-    assert [row["against"] for row in rows] == ["lab:cpu[impl=one]"] * 4
-    assert "see either side against the truth" in rows[2]["detail"]
-    assert rows[2]["rel_max"] == pytest.approx(1e-3, rel=1e-2)
-    assert rows[3]["detail"] == "one side has no output"
-
-
-def test_targets_of_two_precisions_share_the_inputs(lab: Lab) -> None:
-    problem = lab.problem("exp")
-    narrow = lab.target("exp", np.exp)
-    wide = narrow.__class__("lab", "cpu", "float64", narrow.options)
-    rows = lab.trial(problem, narrow, wide, pairs=((0, 1),)).rows
-    assert [row["verdict"] for row in rows] == ["rounding", "rounding", "rounding"]
-    assert rows[1]["target"] == "lab:cpu[dtype=float64,impl=kernel]"
-    assert rows[1]["rung_dtype"] == "float32"
-    assert len({row["input_digest"] for row in rows}) == 1
-
-
-def test_elements_are_kept_where_something_is_flagged(lab: Lab) -> None:
-    lab.session = Session("test")
-    problem, target = lab.problem("exp"), lab.target("exp", np.exp)
-    bad = lab.target("exp", lambda x: np.exp(x) * x.dtype.type(1.01), "bad")
-    assert not lab.trial(problem, target, index=17).elements
-    kept = lab.trial(problem, bad, index=17).elements
-    assert {element["kind"] for element in kept} == {"worst", "relative", "random"}
-    assert kept[0]["rho"] > 2
-    assert lab.trial(problem, target, index=64).elements
