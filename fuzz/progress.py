@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Protocol, overload
+from typing import Protocol
 
 from rich.console import Console, RenderableType
 from rich.live import Live
 
-from fuzz.log import Log, elapsed
-from fuzz.manifest import Manifest
 from fuzz.recorder import Recorder
 from fuzz.terminal import PATIENT_AFTER, PATIENT_SECONDS, PLAIN_SECONDS, can_move
 from fuzz.view import plain, view
@@ -82,57 +78,6 @@ class LiveDisplay:
         return view(self._recorder.snapshot(), self._console.width, self._console.height)
 
 
-class Progress:
-    """Recorder and display together: what the engine of a run tells, in the order in which it does.
-
-    start, then advance, health and event in any order and poll at least once a second, then stop.
-    """
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-        self._display = display(recorder)
-
-    def start(self, total: int | None, done: int, facts: Mapping[str, Any] | None = None) -> None:
-        """`done` of `total` trials are on disk; `facts` (versions, settings) go to the log."""
-        if done:
-            self.recorder.preload()
-        self.recorder.start(total, done, facts)
-        self._display.start()
-
-    def advance(self, trials: int, rows: Sequence[Sequence[Any]]) -> None:
-        self.recorder.advance(trials, rows)
-        self.poll()
-
-    def health(self, workers: Iterable[Any]) -> None:
-        """WorkerHealth of every worker, about once a second."""
-        self.recorder.health(workers)
-        self.poll()
-
-    def event(self, kind: str, facts: Mapping[str, Any]) -> None:
-        self.recorder.event(kind, facts)
-
-    def poll(self) -> None:
-        """Print and log what is due."""
-        self.recorder.tick()
-        self._display.refresh()
-
-    def stop(self, reason: str = "") -> None:
-        """The run ends, and why: see Recorder.stop."""
-        self.recorder.stop(reason)
-        self._display.stop()
-
-
-def progress_of(manifest: Manifest, directory: Path) -> Progress:
-    """The progress of a run of the campaign in `directory`, with its log."""
-    return Progress(Recorder.of(manifest, directory, before=elapsed(directory), log=Log(directory)))
-
-
-@overload
-def display(of: Recorder) -> Display: ...
-@overload
-def display(of: Sequence[str]) -> Progress: ...
-def display(of: Recorder | Sequence[str]) -> Display | Progress:
-    """The display that suits stderr, of a recorder; or, of the names of targets, progress without a log."""
-    if not isinstance(of, Recorder):
-        return Progress(Recorder(title="campaign", directory=None, plan="fixed", targets=of))
-    return LiveDisplay(of) if can_move(sys.stderr) else PlainDisplay(of)
+def display(recorder: Recorder) -> Display:
+    """The display that suits stderr."""
+    return LiveDisplay(recorder) if can_move(sys.stderr) else PlainDisplay(recorder)

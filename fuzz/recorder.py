@@ -215,12 +215,11 @@ class Pace:
 
 def budget_text(manifest: Manifest) -> str:
     """What ends a campaign besides its number of trials."""
-    ends = []
-    if manifest.until is not None:
-        ends.append(f"until decided at {manifest.until.threshold:.3g}")
-    if manifest.seconds is not None:
-        ends.append(f"until {duration.text(manifest.seconds)}")
-    return " or ".join(ends)
+    time_allowed = None if manifest.seconds is None else duration.text(manifest.seconds)
+    if manifest.until is None:
+        return f"for {time_allowed}" if time_allowed else ""
+    most = f", {time_allowed} at most" if time_allowed else ""
+    return f"until decided at {manifest.until.threshold:.3g}{most}"
 
 
 def _free(directory: Path | None) -> int | None:

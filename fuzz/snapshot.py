@@ -65,7 +65,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     eta: float | None
     """Seconds left by the present pace or the time allowed; None where the end is not known."""
     budget: str
-    """What ends the campaign besides its number of trials: "until 8 h", "until decided at 0.0076"; or empty."""
+    """What ends the campaign besides its number of trials: "for 8 h 00 min", "until decided at 0.0076"; or empty."""
     one_rate: bool
     """Whether the trials of a target are draws of one thing, so that its counts are a rate with an interval."""
     targets: tuple[TargetCounts, ...]

@@ -30,12 +30,15 @@ def recorder() -> Recorder:
 
 def test_piped_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
-    shown = display([WIDE])
-    shown.start(10, 0)
-    shown.advance(10, [row(0, WIDE, above_1e01=1)])
+    recording = recorder()
+    shown = display(recording)
+    recording.start(10, 0)
+    shown.start()
+    recording.advance(10, [row(0, WIDE, above_1e01=1)])
+    shown.refresh()
     shown.stop()
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == f"10/10 trials, done in 0 s; {WIDE} 1>1e-1 0>1e-2 0 flagged"
+    counts = f"numpy:cpu 0>1e-1 0>1e-2 0 flagged; {WIDE} 1>1e-1 0>1e-2 0 flagged"
+    assert capsys.readouterr().err.splitlines() == [f"10/10 trials, done in 0 s; {counts}"] * 2
 
 
 def test_piped_lines_become_rare(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

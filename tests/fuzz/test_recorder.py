@@ -166,7 +166,7 @@ def test_a_campaign_that_waits_for_a_decision_has_no_time_left_to_tell() -> None
 
 
 def test_events_are_counted_and_logged() -> None:
-    shown, clock, log = recorder(budget="until 8 h")
+    shown, clock, log = recorder(budget="for 8 h")
     shown.start(10, 0, {"version": "1"})
     for kind in ("worker_started", "worker_died", "recycled", "worker_died", "quarantined"):
         shown.event(kind, {"name": "worker-0"})
@@ -175,7 +175,7 @@ def test_events_are_counted_and_logged() -> None:
     shown.tick()
     shown.tick()
     shown.stop("interrupted")
-    assert log.lines[0] == ("start", 0.0, {"total": 10, "done": 0, "budget": "until 8 h", "version": "1"})
+    assert log.lines[0] == ("start", 0.0, {"total": 10, "done": 0, "budget": "for 8 h", "version": "1"})
     assert log.events()[-3:] == ["snapshot", "snapshot", "stop"]
     assert log.lines[-1] == ("stop", 11.0, {"reason": "interrupted", "done": 0})
     last = msgspec.convert(log.lines[-2][2], Snapshot)

@@ -40,7 +40,7 @@ SNAPSHOT = Snapshot(
     elapsed=70.2,
     speed=103.4,
     eta=36.4,
-    budget="until 8 h 00 min",
+    budget="for 8 h 00 min",
     one_rate=True,
     targets=TARGETS,
     findings=FINDINGS,
@@ -66,7 +66,7 @@ def shown(snapshot: Snapshot, width: int = 140, height: int = 40, note: str = ""
 
 def test_a_wide_terminal_has_everything() -> None:
     lines = shown(SNAPSHOT, note="a note")
-    assert lines[0] == "gelu (fixed plan, until 8 h 00 min), running for 1 min 10 s"
+    assert lines[0] == "gelu (fixed plan, for 8 h 00 min), running for 1 min 10 s"
     assert lines[2] == "1,234 of 5,000 trials, 103 trials/s, 36 s left"
     interval = confidence_sequence(7, 1234)
     cell = f"7 = 0.57 % [{percent(interval.low)}, {percent(interval.high)}]"
