@@ -188,12 +188,19 @@ class Frame(Operand):
             self._fresh.add(key)
             np.copyto(target, part)
 
-    def local(self, units: float = 1.0, underflows: bool = True) -> None:
-        """Charge this operation's own rounding: units * |z|, and the absolute error of underflow where it can occur."""
+    def local(self, units: float = 1.0, underflows: bool = True, seeds: int = 0) -> None:
+        """Charge this operation's own rounding: units * |z|, and the absolute error of underflow where it can occur.
+
+        `seeds` counts the inputs whose own rounding changes the result by |z|, too.
+        """
         units *= self.charges.rounding
-        if units:
-            magnitude = self.magnitude()
-            self.put(0, magnitude if units == 1.0 else np.multiply(magnitude, units, out=self._scratch))
+        if share := units + seeds:
+            if 0 not in self._fresh:
+                self._fresh.add(0)
+                np.multiply(self.magnitude(), share, out=self.parts[0])
+            else:
+                magnitude = self.magnitude()
+                self.put(0, magnitude if share == 1.0 else np.multiply(magnitude, share, out=self._scratch))
         if self.charges.rounding:
             if underflows and self.charges.underflow:
                 # below the normal range the ulp is the smallest subnormal: `units` of half of it

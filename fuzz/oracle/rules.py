@@ -45,35 +45,34 @@ def _multiply(f: Frame) -> None:
     x, y = f.operands
     np.multiply(x.value, y.value, out=f.value)
     for one, other in ((x, y), (y, x)):
-        if one.seeded():  # E is |x| itself, and |x| |y| is |z|
-            f.put(0, f.magnitude())
-        else:
+        if not one.seeded():
             f.carry(one, other.magnitude())
-    f.local()
+    f.local(seeds=_seeds(f))
 
 
 def _divide(f: Frame) -> None:
     x, y = f.operands
     np.divide(x.value, y.value, out=f.value)
-    inverse: Any = 1.0
     if any(operand.parts and not operand.seeded() for operand in (x, y)):
         inverse = 1.0 / y.magnitude()
-    if x.seeded():  # E is |x| itself, and |x| / |y| is |z|
-        f.put(0, f.magnitude())
-    else:
-        f.carry(x, inverse)
-    if y.seeded():
-        f.put(0, f.magnitude())
-    elif y.parts:
-        f.carry(y, np.multiply(f.magnitude(), inverse))
-    f.local()
+        if not x.seeded():
+            f.carry(x, inverse)
+        if y.parts and not y.seeded():
+            f.carry(y, np.multiply(f.magnitude(), inverse))
+    f.local(seeds=_seeds(f))
 
 
 def _square(f: Frame) -> None:
     (x,) = f.operands
     np.square(x.value, out=f.value)
-    f.carry(x, 2.0 * x.magnitude())
-    f.local()
+    if not x.seeded():
+        f.carry(x, 2.0 * x.magnitude())
+    f.local(seeds=2 * _seeds(f))
+
+
+def _seeds(f: Frame) -> int:
+    """Operands whose E is |x| itself: in a product or a quotient they change the result by |z|."""
+    return sum(operand.seeded() for operand in f.operands)
 
 
 def _sqrt(f: Frame) -> None:
