@@ -96,7 +96,8 @@ class CampaignDirectory:
         path = self.path / name
         temporary = path.with_suffix(_PART)
         with self.writing():
-            path.parent.mkdir(exist_ok=True)
+            if path.parent != self.path:  # one that has vanished is not made anew
+                path.parent.mkdir(exist_ok=True)
             try:
                 with temporary.open("w", encoding="utf-8") as file:
                     json.dump(value, file, indent=1, sort_keys=True)

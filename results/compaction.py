@@ -163,6 +163,7 @@ def compact_here(directory: str | os.PathLike[str], *, final: bool = False) -> C
     """`compact` in this process, which keeps the memory. For a process that ends afterwards."""
     store = Store(directory)
     started = time.monotonic()
+    store.require()
     if not store.parts.is_dir() or not store.elements.is_dir():
         return Compacted()
     from results.merging import peak_memory

@@ -127,8 +127,7 @@ class Store:
         """Remove what interrupted writers left: temporary files, elements without a part, parts that intact ones of a
         higher generation replace and nobody reads. Returns what was removed. Call it while holding the lock.
         """
-        if not self.directory.is_dir():
-            raise StoreError(f"{self.directory} has vanished: put it back")
+        self.require()
         folders = [folder for folder in (self.parts, self.elements) if folder.is_dir()]
         stale = [path for folder in folders for path in folder.glob("*" + TEMPORARY)]
         kept = set(self._names())
@@ -149,6 +148,7 @@ class Store:
         Returns a line for each: which file, what is wrong, which shards are to be computed again. StoreError when a
         file cannot be moved, or was written by a newer ulpfuzz.
         """
+        self.require()
         found: list[tuple[str, str, set[int] | None]] = []
         intact: list[PartFacts] = []
         for name in self._names():
@@ -221,7 +221,13 @@ class Store:
             raise damaged(misplaced[0].path, "it covers some shards that other parts cover too")
         return chosen, replaced
 
+    def require(self) -> None:
+        """StoreError when the directory of the campaign is not there."""
+        if not self.directory.is_dir():
+            raise StoreError(f"{self.directory} has vanished: put it back")
+
     def _all_facts(self) -> list[PartFacts]:
+        self.require()
         for _ in range(_LISTINGS):
             paths = [self.parts / name for name in self._names()]
             try:
