@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fuzz.execution import Failure
+from fuzz.execution import RUN, Failure
 from fuzz.judge import Judgement, Ladder, suspicious
 from fuzz.measure import Measurement
 from fuzz.workbench import Bench
@@ -39,10 +39,12 @@ the two overflows of sinh."""
 OFFSET = 8.0
 """|mean| above so many standard deviations is an offset: a variance in one pass loses a factor of its square, 64."""
 
-_DURING = re.compile(r"during (?P<stage>compile|run)(?P<other> in the other precision)?")
+_DURING = re.compile(
+    r"(?:in the other precision: )?[^:;]* during (?P<stage>compile|run)(?P<other> in the other precision)?"
+)
 _SLOW = re.compile(r"(?P<stage>compile|run)(?P<other> in the other precision)? took longer")
 _DIED_BY = re.compile(r"(?:in the other precision: )?(?P<by>SIG[A-Z0-9]+|exit code -?\d+) during")
-_RAISED = re.compile(r"(?:raised )?(?P<error>[A-Za-z_]\w*): ")
+_RAISED = re.compile(r"(?P<error>[A-Za-z_]\w*): ")
 """The forms of the engine's own messages (fuzz/execution.py, fuzz/supervisor.py); none of a library is read."""
 
 
@@ -192,15 +194,15 @@ def _has_offset(scaled: Array) -> bool:
 
 
 def _failure(verdict: str, error: str, empty: bool) -> Sequence[str]:
-    stage = _DURING.search(error) or _SLOW.match(error)
-    died, raised = _DIED_BY.match(error), _RAISED.match(error)
     words: list[str] = []
-    if died:
-        words.append(died["by"])
-    elif verdict == "raised":
+    stage = None
+    if verdict == "raised":
+        raised = _RAISED.match(error)
         words.append(raised["error"] if raised else "an output of another kind")
-    if stage or verdict != "raised":
-        words.append(f"in {stage['stage'] if stage else 'run'}")
+    else:
+        stage, died = _DURING.match(error) or _SLOW.match(error), _DIED_BY.match(error)
+        words += [died["by"]] if died else []
+        words.append(f"in {stage['stage'] if stage else RUN}")
     if (stage and stage["other"]) or error.startswith("in the other precision"):
         words.append("other precision")
     if empty:
