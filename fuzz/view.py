@@ -24,6 +24,8 @@ BUSY_SECONDS = 5.0
 """A worker that is at one thing for longer is worth a word."""
 MOST_WORKERS = 4
 """With more workers only a summary and those that are at something for long are shown."""
+WIDEST_BAR = 76
+"""So that nothing of it stays behind when the terminal is made narrower."""
 SCARCE_BYTES = 1_000_000_000
 _GAP = "  "
 _EVENTS = ("above_1e01", "above_1e02", "flagged")
@@ -115,10 +117,11 @@ def _plain_counts(of: TargetCounts) -> str:
 
 def _bar(snapshot: Snapshot, room: int) -> RenderableType | None:
     """Of the trials, or of the time where only time ends the campaign."""
+    width = min(room, WIDEST_BAR)
     if snapshot.total:
-        bar = ProgressBar(snapshot.total, min(snapshot.done, snapshot.total), width=room)
+        bar = ProgressBar(snapshot.total, min(snapshot.done, snapshot.total), width=width)
     elif snapshot.eta is not None and snapshot.elapsed is not None:
-        bar = ProgressBar(snapshot.elapsed + snapshot.eta or 1.0, snapshot.elapsed, width=room)
+        bar = ProgressBar(snapshot.elapsed + snapshot.eta or 1.0, snapshot.elapsed, width=width)
     else:
         return None
     return Padding(bar, 0, expand=False)
