@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from collections.abc import Callable
+from typing import Any
 
-from fuzz import forensic
+from msgspec import Struct
+
 from fuzz.breadcrumb import Place
 from fuzz.errors import InternalError
-from fuzz.execution import LADDER
+from fuzz.execution import COMPILE, LADDER
 from fuzz.job import Job
+from fuzz.limits import Limits
 from fuzz.surroundings import DAMAGED
 from fuzz.trial import Death
 from fuzz.worker_process import FORKSERVER_GONE, WorkerProcess
@@ -24,14 +26,39 @@ place is no accident."""
 TOO_LARGE = 2
 """Calls above the memory limit: the first may stand on what earlier trials left, the second runs in a fresh process."""
 
+EXAMINED = (-signal.SIGSEGV, -signal.SIGBUS)
+"""Exit codes of what may be a write to a guarded page: such a call is run again under observation."""
 
-def verdict_of(
-    w: WorkerProcess, job: Job, place: Place, code: int | None, late: bool, examine: Callable[[], str]
-) -> Death | None:
+
+class Excess(Struct, frozen=True):
+    """A limit that a worker exceeds: the row of the target if its call is to blame, and the event to report."""
+
+    death: Death
+    event: str
+    facts: dict[str, Any]
+
+
+def excess(place: Place, seconds: float, used: float, limits: Limits, memory: float) -> Excess | None:
+    """What is wrong with a worker that has been at `place` for `seconds` and holds `used` MiB.
+
+    The row names the limit and not the amount, which would differ from run to run.
+    """
+    if used > memory:
+        where = f"during {doing(place)}" if place.target >= 0 else "between calls"
+        death = Death("out_of_memory", f"used more than the limit of {memory:g} MiB {where}")
+        return Excess(death, "killed_for_memory", {"used_mib": round(used), "limit_mib": memory})
+    limit = limits.compile if place.stage == COMPILE else limits.call
+    if place.target >= 0 and seconds > limit:
+        death = Death("timed_out", f"{doing(place)} took longer than {limit:g} s")
+        return Excess(death, "timed_out", {"limit_s": limit})
+    return None
+
+
+def verdict_of(w: WorkerProcess, job: Job, place: Place, code: int | None, late: bool) -> Death | None:
     """The row of the target at `place`; None when the trial is to be run once more.
 
-    `late` says that what the worker was killed for ended before the signal arrived. `examine` runs the fatal call again
-    under observation. InternalError when workers keep dying between calls.
+    `late` says that what the worker was killed for ended before the signal arrived. InternalError when workers keep
+    dying between calls.
     """
     died_by, killed, at = cause(code), w.killed_for, f"during {doing(place)}"
     if late:
@@ -57,8 +84,6 @@ def verdict_of(
         return Death("out_of_memory", f"killed by the system {ACCIDENTS} times {at}")
     if code == DAMAGED:
         return Death("crashed", f"closed files of its process {at}")
-    if code in (-signal.SIGSEGV, -signal.SIGBUS) and (seen := examine()) in forensic.SEEN:
-        return Death(seen, f"{died_by} {at}; run again under observation, {forensic.SEEN[seen]}")
     return Death("crashed", f"{died_by} {at}")
 
 

@@ -13,35 +13,58 @@ from msgspec import structs
 
 from fuzz.breadcrumb import Place
 from fuzz.execution import CAMPAIGN, LADDER
+from fuzz.job import Job
 from fuzz.ladder import PAIRS
 from fuzz.targets import Target
-from fuzz.trial import Cell
+from fuzz.trial import Cell, Death
 from fuzz.workbench import Bench, copy_inputs
 from fuzz.worker import Setup, settle_in
-from fuzz.worker_process import start
+from fuzz.worker_process import Watch, start
 from strategies.sampling import draw
 
 INTACT = "finished"
 SEEN = {"input_modified": "its input changed", "out_of_bounds_write": "bytes outside a buffer changed"}
 """What can be seen under observation, as verdict and in words."""
 _SECONDS = 120.0
+"""For start, compilation and call together; whoever takes longer is not caught at anything."""
 
 
-def ask(context: Any, setup: Setup, cell: Cell, index: int, place: Place) -> str:
-    """Start a process that runs the call at `place` again: a key of SEEN, `finished`, or "" if it died or hung too."""
-    receiver, sender = context.Pipe(duplex=False)
-    setup = structs.replace(setup, backends=(cell.targets[place.target].backend,))  # no other takes part
-    process = start(context, main, sender, setup, cell, index, place.target, place.purpose)
-    sender.close()
-    try:
-        return str(receiver.recv()) if receiver.poll(_SECONDS) else ""
-    except (EOFError, OSError):
-        return ""
-    finally:
+class Examination:
+    """A process that runs a fatal call again. Wait for one of `ends`, or ask `overdue`; then take the `verdict`."""
+
+    def __init__(self, context: Any, setup: Setup, job: Job, place: Place, death: Death, facts: dict[str, Any]) -> None:
+        self.job, self.place, self.facts = job, place, facts
+        self._death = death
+        self._watch = Watch()
+        self._receiver, sender = context.Pipe(duplex=False)
+        piece, index = job.shard.at(place.position)
+        setup = structs.replace(setup, backends=(piece.cell.targets[place.target].backend,))  # no other takes part
+        self._process = start(context, main, sender, setup, piece.cell, index, place.target, place.purpose)
+        sender.close()
+
+    @property
+    def ends(self) -> tuple[Any, int]:
+        """Ready when there is an answer, or will be none."""
+        return self._receiver, self._process.sentinel
+
+    def overdue(self) -> bool:
+        return self._watch.look() > _SECONDS
+
+    def verdict(self) -> Death:
+        """What the call was caught at, or the crash as it was; ends the process."""
+        seen = ""
+        with contextlib.suppress(EOFError, OSError):  # it died, too
+            seen = str(self._receiver.recv()) if self._receiver.poll() else ""
+        self.end()
+        if seen not in SEEN:
+            return self._death
+        return Death(seen, f"{self._death.error}; run again under observation, {SEEN[seen]}")
+
+    def end(self) -> None:
         with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        process.join()
-        receiver.close()
+            self._process.kill()
+        self._process.join()
+        self._receiver.close()
 
 
 def main(connection: Connection, setup: Setup, cell: Cell, index: int, target_number: int, purpose: str) -> None:

@@ -6,23 +6,24 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import structs
 
-from fuzz import forensic, worker
-from fuzz.blame import cause, doing, trouble, verdict_of
+from fuzz import worker
+from fuzz.blame import EXAMINED, cause, doing, excess, trouble, verdict_of
 from fuzz.breadcrumb import Place
 from fuzz.directory import CampaignDirectory
 from fuzz.errors import InternalError
-from fuzz.execution import COMPILE
+from fuzz.forensic import Examination
+from fuzz.handover import Finished as Finished
+from fuzz.handover import OnFinished, OnRows, Stop, never
 from fuzz.health import OnEvent, Replaced, WorkerHealth, ignore
 from fuzz.job import Job
 from fuzz.limits import Limits as Limits
-from fuzz.plan import Shard
 from fuzz.preload import PRELOAD
 from fuzz.threads import limit_threads
 from fuzz.trial import Death
@@ -37,32 +38,6 @@ _LONGEST_MESSAGE = 1 << 30
 """Bytes; more than any worker sends, so that garbage written into its connection does not have us wait for it."""
 _GROWTH = 1.5
 """A worker that has less than this multiple of its memory at birth is not recycled: the next would be no smaller."""
-
-
-class Finished(Struct, frozen=True):
-    """A shard's rows in the order of its trials, as lists in the order of results.columns.
-
-    `position` trials are in it, those the job began with included; all trials of the shard where it is `complete`.
-    """
-
-    shard: Shard
-    rows: list[list[Any]]
-    elements: list[list[Any]]
-    seconds_per_trial: float
-    """Wall time of a trial, the first (which compiles) left out; 0 when it was not measured."""
-    position: int
-    complete: bool
-
-
-OnFinished: TypeAlias = Callable[[Finished], None]
-OnRows: TypeAlias = Callable[[int, list[list[Any]]], None]
-"""(trials, rows) as they arrive."""
-Stop: TypeAlias = Callable[[], bool]
-
-
-def never() -> bool:
-    """Do not stop."""
-    return False
 
 
 class Supervisor:
@@ -89,6 +64,7 @@ class Supervisor:
         self._memory = limits.resolved(workers)
         self._event = on_event
         self._workers: list[WorkerProcess] = []
+        self._examinations: list[Examination] = []
         self._born = 0
         self._stopping = False
         self._finished: OnFinished
@@ -117,7 +93,7 @@ class Supervisor:
                 self._stop()
             if not self._stopping:
                 self._hand_out(jobs)
-            if not any(w.job for w in self._workers):
+            if not self._examinations and not any(w.job for w in self._workers):
                 return
             self._collect()
             self._look_after()
@@ -134,14 +110,17 @@ class Supervisor:
             w.kill()
         for w in self._workers:
             w.end()
+        for examination in self._examinations:
+            examination.end()
         self._workers.clear()
+        self._examinations.clear()
 
     def _hand_out(self, waiting: Iterator[Job]) -> None:
         """Give every idle worker a job; start workers while there are jobs for them."""
         for w in self._workers:
             if w.job is None and (job := next(waiting, None)) is not None:
                 self._assign(w, job)
-        while len(self._workers) < self._count and (job := next(waiting, None)) is not None:
+        while len(self._workers) + len(self._examinations) < self._count and (job := next(waiting, None)) is not None:
             self._assign(self._start(), job)
 
     def _assign(self, w: WorkerProcess, job: Job) -> None:
@@ -177,6 +156,10 @@ class Supervisor:
             else:
                 self._remove(w)
                 self._release(w)
+        while self._examinations:
+            examination = self._examinations.pop()
+            examination.end()
+            self._hand_over(examination.job)
 
     def _release(self, w: WorkerProcess, seconds: float = 0.0) -> None:
         """Take the job from a worker that is done with it, and hand over its rows."""
@@ -194,6 +177,7 @@ class Supervisor:
 
     def _collect(self) -> None:
         waited: list[Any] = [end for w in self._workers for end in (w.connection, w.process.sentinel)]
+        waited += [end for examination in self._examinations for end in examination.ends]
         ready = set(multiprocessing.connection.wait(waited, _POLL_SECONDS))
         for w in list(self._workers):
             if w.connection in ready:
@@ -205,6 +189,10 @@ class Supervisor:
                     self._receive(w, message)
             elif w.process.sentinel in ready:  # dead, and a process that it left behind holds the connection open
                 self._bury(w)
+        for e in list(self._examinations):
+            if not ready.isdisjoint(e.ends) or e.overdue():
+                self._examinations.remove(e)
+                self._go_on(e.job, e.place, e.verdict(), e.facts)
 
     def _receive(self, w: WorkerProcess, message: list[Any]) -> None:
         kind, position, rows, elements, seconds = message
@@ -239,25 +227,12 @@ class Supervisor:
                 continue
             if not w.ready and seconds > _START_SECONDS:
                 raise InternalError(f"a worker did not start within {_START_SECONDS:.0f} s: see {w.setup.log}")
-            self._enforce(w, w.job, w.crumb.read(), seconds)
+            place = w.crumb.read()
+            if found := excess(place, seconds, w.rss_mib, self._limits, self._memory.memory):
+                w.kill_for(found.death, place)
+                self._event(found.event, _where(w, w.job, place) | found.facts)
             if time.monotonic() - w.job.kept_at > self._limits.shard:
                 self._hand_over(w.job)
-
-    def _enforce(self, w: WorkerProcess, job: Job, place: Place, seconds: float) -> None:
-        used, most = w.rss_mib, self._memory.memory
-        where = f"during {doing(place)}" if place.target >= 0 else "between calls"
-        if used > most:
-            death = Death("out_of_memory", f"used more than the limit of {most:g} MiB {where}")
-            self._kill(w, job, place, death, "killed_for_memory", {"used_mib": round(used), "limit_mib": most})
-            return
-        limit = self._limits.compile if place.stage == COMPILE else self._limits.call
-        if w.ready and place.target >= 0 and seconds > limit:
-            death = Death("timed_out", f"{doing(place)} took longer than {limit:g} s")
-            self._kill(w, job, place, death, "timed_out", {"limit_s": limit})
-
-    def _kill(self, w: WorkerProcess, job: Job, place: Place, death: Death, event: str, facts: dict[str, Any]) -> None:
-        w.kill_for(death, place)
-        self._event(event, _where(w, job, place) | facts)
 
     def _bury(self, w: WorkerProcess) -> None:
         """A worker died: find out why, remember it, and let a new one go on behind it."""
@@ -268,27 +243,27 @@ class Supervisor:
         place = seen
         if job is not None and (seen.position < job.position or not w.ready):
             place = Place(job.position, 0, -1, "", seen.purpose, 0.0)
-        reason = verdict if w.killed_for else cause(code)
-        self._event("worker_died", _where(w, job, place) | {"cause": reason})
+        facts = _where(w, job, place)
+        self._event("worker_died", facts | {"cause": verdict if w.killed_for else cause(code)})
         if job is None:
             return
         if self._stopping:  # the trial is run again, and its target blamed, when the shard goes on
             self._release(w)
             return
-        self._record(w, job, place, code, late=w.killed_at is not None and w.killed_at != seen)
-        self._assign(self._start(), job)
+        late = w.killed_at is not None and w.killed_at != seen
+        death = verdict_of(w, job, place, code, late)
+        if death is not None and death.verdict == "crashed" and code in EXAMINED:
+            setup = self._named(f"{w.name}-examined")
+            self._examinations.append(Examination(self._context, setup, job, place, death, facts))
+        else:
+            self._go_on(job, place, death, facts)
 
-    def _record(self, w: WorkerProcess, job: Job, place: Place, code: int | None, late: bool) -> None:
-        """Decide what the death says about the target, if anything."""
-
-        def examine() -> str:
-            piece, index = job.shard.at(place.position)
-            return forensic.ask(self._context, self._named("forensic"), piece.cell, index, place)
-
-        death = verdict_of(w, job, place, code, late, examine)
+    def _go_on(self, job: Job, place: Place, death: Death | None, facts: dict[str, Any]) -> None:
+        """Let a new worker go on behind what died, or at the same place where nothing is to blame."""
         if death is not None and (quarantine := job.record(place, death)) is not None:
-            facts = {"deaths": quarantine.deaths, "trials": quarantine.trials, "problem": quarantine.problem.id}
-            self._event("quarantined", _where(w, job, place) | facts)
+            known = {"deaths": quarantine.deaths, "trials": quarantine.trials, "problem": quarantine.problem.id}
+            self._event("quarantined", facts | known)
+        self._assign(self._start(), job)
 
     def _health(self, w: WorkerProcess) -> WorkerHealth:
         state = "starting" if not w.ready else "running" if w.job else "idle"

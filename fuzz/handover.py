@@ -1,0 +1,36 @@
+"""What the supervisor hands to whoever asked for the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from fuzz.plan import Shard
+
+
+class Finished(Struct, frozen=True):
+    """A shard's rows in the order of its trials, as lists in the order of results.columns.
+
+    `position` trials are in it, those the job began with included; all trials of the shard where it is `complete`.
+    """
+
+    shard: Shard
+    rows: list[list[Any]]
+    elements: list[list[Any]]
+    seconds_per_trial: float
+    """Wall time of a trial, the first (which compiles) left out; 0 when it was not measured."""
+    position: int
+    complete: bool
+
+
+OnFinished: TypeAlias = Callable[[Finished], None]
+OnRows: TypeAlias = Callable[[int, list[list[Any]]], None]
+"""(trials, rows) as they arrive."""
+Stop: TypeAlias = Callable[[], bool]
+
+
+def never() -> bool:
+    """Do not stop."""
+    return False
