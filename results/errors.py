@@ -18,6 +18,10 @@ class StoreError(ResultsError):
 class DamagedFile(StoreError):
     """A file that is not as it was written, or is missing; `ulpfuzz resume` computes its trials again."""
 
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what}{remedy}")
+        self.what = what
+
 
 class QueryError(ResultsError):
     """A SQL query that DuckDB refuses: a mistake in it, or an attempt to leave the campaign."""

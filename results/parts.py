@@ -116,7 +116,7 @@ def verify(path: Path) -> PartFacts:
         with path.open("rb") as file:
             _verify(path, file)
     except FileNotFoundError as error:
-        raise DamagedFile(f"{path} is missing: {_again(path)}") from error
+        raise DamagedFile(f"{path} is missing", f": {_again(path)}") from error
     except OSError as error:
         raise _unreadable(path, error) from error
     return facts(path)
@@ -124,7 +124,7 @@ def verify(path: Path) -> PartFacts:
 
 def damaged(path: Path, wrong: str) -> DamagedFile:
     """The one line for a damaged file: which, what is wrong, how to mend it."""
-    return DamagedFile(f"{path} is damaged: {wrong}; {_again(path)}")
+    return DamagedFile(f"{path} is damaged: {wrong}", f"; {_again(path)}")
 
 
 def _again(path: Path) -> str:

@@ -140,13 +140,13 @@ class Snapshot:
 
     def __init__(self, store: Store, *, verify: bool) -> None:
         _hold(self, store.parts)
+        if verify:
+            store.check()
         parts = store.part_facts()
         if not parts:
             raise ResultsError(
                 f"{store.directory} holds no finished trials yet: run `ulpfuzz resume {store.directory}`"
             )
-        if verify:
-            store.check(parts)
         whole = [part for part in parts if part.done is None]
         partial = [part for part in parts if part.done is not None]
         self.rows = [part.path for part in whole]

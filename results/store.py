@@ -110,11 +110,10 @@ class Store:
         write(self.elements / name, encode(elements, ELEMENT_COLUMNS, [shard], done=done))
         write(self.parts / name, encode(rows, COLUMNS, [shard], done=done))
 
-    def check(self, parts: Iterable[PartFacts] | None = None) -> None:
-        """Read every file in full, or those of `parts`. StoreError names the first damaged one and counts the rest."""
-        names = self._names() if parts is None else [part.path.name for part in parts]
+    def check(self) -> None:
+        """Read every file in full. StoreError names the first that is damaged or missing, and counts the rest."""
         broken: list[StoreError] = []
-        for path in (folder / name for name in names for folder in (self.parts, self.elements)):
+        for path in (folder / name for name in self._names() for folder in (self.parts, self.elements)):
             try:
                 verify(path)
             except StoreError as error:
@@ -157,7 +156,7 @@ class Store:
                 intact.append(self._facts(self.parts / name))
                 continue
             shards = self._shards_of(name)
-            found += [(name, str(error).split("; ")[0], shards) for error in wrong.values()]
+            found += [(name, error.what, shards) for error in wrong.values()]
         chosen, _, misplaced = choose(intact)
         for part in misplaced:
             wrong_place = f"{part.path} covers some shards that other parts cover too"

@@ -7,12 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from running import Cli
+from running import Cli, differing, rows_of
 
 from fuzz import extensions
 from fuzz.backends import BACKENDS
@@ -48,8 +48,8 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 2) 
     return err
 
 
-def one_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    message = refused(capsys, *arguments)
+def one_line(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 2) -> str:
+    message = refused(capsys, *arguments, code=code)
     assert message.count("\n") == 1, message
     return message
 
@@ -310,21 +310,30 @@ def test_a_shadowed_package_is_said_in_one_line(ulpfuzz: Cli, tmp_path: Path) ->
 
 
 def test_damaged_parts_are_named(ulpfuzz: Cli, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    ulpfuzz.ok("run", "exp", "--dims", "n=3", "--targets", "numpy", "--trials", 20, "--shard-trials", 5, "--out", "c")
-    part = tmp_path / "c" / "parts" / "00000002.parquet"
-    whole = part.read_bytes()
-    for content in (whole[:-10], whole[: len(whole) // 2], b"", whole[:50] + b"?" + whole[51:]):
-        part.write_bytes(content)
-        for command in ("resume", "report"):
-            message = one_line(capsys, command, "c")
-            assert "c/parts/00000002.parquet is damaged" in message
-            assert "delete it and run `ulpfuzz resume c`" in message
-    part.unlink()
-    assert ulpfuzz("resume", "c").returncode == 0
-    assert part.exists()
-    (tmp_path / "c" / "elements" / "00000001.parquet").unlink()
-    assert "elements/00000001.parquet is missing: delete" in one_line(capsys, "report", "c")
-    shutil.rmtree(tmp_path / "c" / "parts")
+    """Reading names the first and says what to do; resuming sets all of them aside and computes them again."""
+    ulpfuzz.ok("run", "exp", "--dims", "n=3", "--targets", "numpy", "--trials", 30, "--shard-trials", 5, "--out", "c")
+    before, parts = rows_of(tmp_path / "c"), tmp_path / "c" / "parts"
+    harms: list[Callable[[bytes], bytes]] = [
+        lambda content: content[:-10],
+        lambda content: content[: len(content) // 2],
+        lambda content: b"",
+        lambda content: content[:50] + bytes([content[50] ^ 1]) + content[51:],
+    ]
+    for number, harm in enumerate(harms):
+        part = parts / f"0000000{number}.parquet"
+        part.write_bytes(harm(part.read_bytes()))
+    (tmp_path / "c" / "elements" / "00000004.parquet").unlink()
+    message = one_line(capsys, "report", "c", code=3)
+    assert "c/parts/00000000.parquet is damaged: it ends after" in message
+    assert "run `ulpfuzz resume c`, which computes its trials again (4 more damaged files)" in message
+    resumed = ulpfuzz.ok("resume", "c")
+    said = resumed.stderr.splitlines()
+    for number in range(4):
+        (line,) = (line for line in said if line.startswith(f"c/parts/0000000{number}.parquet is damaged: "))
+        assert line.endswith(f"; moved to c/damaged, shard {number} is computed again")
+    assert "c/elements/00000004.parquet is missing; moved to c/damaged, shard 4 is computed again" in said
+    assert not differing(rows_of(tmp_path / "c"), before)
+    shutil.rmtree(parts)
     assert "holds no finished trials yet" in one_line(capsys, "report", "c")
 
 

@@ -55,7 +55,7 @@ def test_harm_anywhere_is_found_and_mended(store: Store, folder: str, harm: obje
 def test_a_part_without_elements_is_computed_again(store: Store) -> None:
     (store.elements / NAME).unlink()
     (line,) = store.discard_damaged()
-    assert line.startswith(f"{store.elements / NAME} is missing: ")
+    assert line.startswith(f"{store.elements / NAME} is missing; moved to ")
     assert store.done() == {2}
 
 
