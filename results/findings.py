@@ -13,6 +13,7 @@ from results.libraries import versions_of
 from results.rates import interval
 from results.statistics import Interval
 from results.tallies import TRIAL_KEY
+from results.verdicts import NO_VALUE
 
 if TYPE_CHECKING:
     from results.reading import Results
@@ -24,8 +25,12 @@ ID_DIGITS = 10
 """Forty bits: among a thousand findings two ids agree by chance once in two million cases."""
 
 _TARGET = ("operator", "backend", "device", "options", "dtype")
+_OF_THE_CALL = NO_VALUE | {"input_modified", "out_of_bounds_write", "dtype_mismatch"}
+"""Verdicts of a whole call: all outputs have them, and the finding is none of one output."""
+
 _COLUMNS = {name: f"coalesce({name}, '') AS {name}" for name in SIGNATURE} | {
-    "against": "CASE WHEN against = 'truth' THEN 'truth' ELSE 'target' END AS against"
+    "output": f"CASE WHEN verdict IN {tuple(sorted(_OF_THE_CALL))} THEN '' ELSE coalesce(output, '') END AS output",
+    "against": "CASE WHEN against = 'truth' THEN 'truth' ELSE 'target' END AS against",
 }
 _NOT_RUN = "verdict = 'indeterminate' AND coalesce(detail, '') LIKE 'not run%'"
 _RAN = f"verdict IS DISTINCT FROM 'unsupported' AND NOT coalesce({_NOT_RUN}, false)"
@@ -38,6 +43,7 @@ class FindingGroup(Struct, frozen=True, kw_only=True):
 
     operator: str
     output: str
+    """Empty where the whole call failed."""
     backend: str
     device: str
     options: str

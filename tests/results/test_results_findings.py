@@ -74,6 +74,13 @@ def test_draws_problems_and_variants_are_not_part_of_it(campaign: Write) -> None
     assert (one.trials, one.variants) == (4, "batch[8]")
 
 
+@pytest.mark.parametrize("verdict", ["raised", "crashed", "timed_out", "input_modified", "dtype_mismatch"])
+def test_a_call_that_fails_is_one_finding_whatever_its_outputs(campaign: Write, verdict: str) -> None:
+    rows = [make_row(0, verdict=verdict, output=name, rho_max=None) for name in ("y", "mean", "var")]
+    (one,) = findings(results.open(campaign(rows)))
+    assert (one.output, one.trials, one.of_trials) == ("", 1, 1)
+
+
 def test_the_worst_trial_speaks_for_all(campaign: Write) -> None:
     rows = [unstable(i, rel_max=1.0 / (1 + i), ulp_max=float(i)) for i in range(9)]
     (one,) = findings(results.open(campaign(rows)))
