@@ -22,8 +22,14 @@ Columns are only ever added. A file written before a column existed reads as nul
 that brought a column. Every column may be null: a trial that crashed has no error to measure.
 
 The footer of each file (Parquet key-value metadata) says `ulpfuzz.schema_version`, `ulpfuzz.shards` (shards covered,
-JSON), `ulpfuzz.generation`, `ulpfuzz.rows`, `ulpfuzz.since` (JSON, by column) and `ulpfuzz.checksum`: the xxh3-64 of
+JSON), `ulpfuzz.generation`, `ulpfuzz.rows`, `ulpfuzz.done` (leading trials of its only shard that the file holds, where
+a run was interrupted; null for whole shards), `ulpfuzz.since` (JSON, by column) and `ulpfuzz.checksum`: the xxh3-64 of
 the whole file with its own sixteen digits set to 0.
+
+Merged parts and their elements are named by their first and last shard and their generation, as in
+`00000000-00000311-1.parquet`, and sorted by operator, `home` (elements: `dtype`), target, against, problem and index.
+Where several parts cover a shard, the highest generation counts: others wait to be deleted. `damaged/` holds files that
+were found damaged on resuming.
 
 In `results.open(DIR).sql(...)` the rows are the view `measurements`; `trials` is the part of it against the truth and
 without variant; `elements` and `verdicts` (name, severity, finding, sentence) are there, too.
