@@ -2,7 +2,7 @@
 
     python benchmarks/sequential.py [--campaigns 4000] [--trials 10000]
 
-Takes about half a minute. Campaigns are simulated with a fixed seed and looked at every 50 trials (intervals) or 25
+Takes a minute or so. Campaigns are simulated with a fixed seed and looked at every 50 trials (intervals) or 25
 (decisions).
 """
 

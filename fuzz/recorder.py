@@ -139,7 +139,8 @@ class Recorder:
 
     def elapsed(self) -> float:
         """Running time of all runs of the campaign so far, in seconds."""
-        return self._elapsed_at_end or self._before + self._clock() - self._started
+        ended = self._elapsed_at_end
+        return self._before + self._clock() - self._started if ended is None else ended
 
     def snapshot(self) -> Snapshot:
         """The campaign now."""

@@ -1,7 +1,7 @@
 """How often, while the campaign is still running: intervals and decisions that stay valid however often one looks.
 
 An interval for a fixed number of trials is wrong for a campaign that somebody watches: the 95 % interval of Clopper and
-Pearson, looked at 200 times on the way to 10,000 trials, misses the rate at one of the looks in 16-37 % of campaigns.
+Pearson, looked at 200 times on the way to 10,000 trials, misses the rate at one of the looks in 16-39 % of campaigns.
 Here is what may be looked at after every trial, stopped on, and extended. Pure functions, valid for independent trials:
 fed with several trials of each randomly drawn problem they cover far less (0.36 in place of 0.95).
 
