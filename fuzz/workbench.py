@@ -185,7 +185,7 @@ class Workbench:
     def _make_room(self) -> None:
         """Beyond either limit, drop what was used longest ago until half of it is left, and the memory with it.
 
-        By halves, because frames and rungs lie in cycles: only a full collection frees them, 0.1 s with all libraries
+        By halves, because frames and rungs lie in cycles: only a full collection frees them, 0.2 s with all libraries
         loaded. The latest shape stays: a trial may be asking for a variant of its own.
         """
         sizes = [bench.nbytes for bench in self._benches.values()]
