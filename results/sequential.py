@@ -35,7 +35,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 PRIORS: tuple[tuple[float, float], ...] = ((1.0, 100.0), (0.5, 0.5))
 """Beta priors, averaged. The first makes intervals of rates about 1e-2 narrow, the second those of all others; having
-both costs at most log 2 of evidence, a tenth of the width."""
+both costs at most log 2 of evidence, some ten per cent of the width."""
 
 _HALVINGS = 64
 """Of a bracket inside [0, 1]: below the spacing of float64 next to 1."""

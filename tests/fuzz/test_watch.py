@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running import wait_for
+from running import TINY, Cli, wait_for
 from test_recorder import MIXED, row
 
 from fuzz import watch as module
 from fuzz.lock import LOCK, Lock
-from fuzz.log import LOG, Log, elapsed
+from fuzz.log import LOG, Log, elapsed, read
 from fuzz.recorder import Recorder
 from fuzz.watch import look, watch
 from results.errors import ResultsError, StoreError
@@ -249,3 +249,27 @@ def test_an_interrupt_is_quiet_and_leaves_the_terminal_as_it_was(directory: Path
     assert errors == b""
     assert seen.count(b"\x1b[?1049h") == seen.count(b"\x1b[?1049l") == 1
     assert seen.count(b"\x1b[?25l") == seen.count(b"\x1b[?25h")
+
+
+def test_a_campaign_is_killed_watched_resumed_and_watched(ulpfuzz: Cli) -> None:
+    campaign = ulpfuzz.folder / "c"
+    process = ulpfuzz.start("run", *TINY, "--trials", 3000, "--shard-trials", 100, "--out", "c")
+    wait_for(lambda: any(entry["event"] == "shard" for entry in read(campaign)))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    before = elapsed(campaign)
+    killed = ulpfuzz.ok("watch", "c", "--once").stdout.splitlines()
+    assert killed[-1].endswith("ago; `ulpfuzz resume c` goes on")
+    assert "ended: no sign of life" in killed[1]
+    ulpfuzz.ok("resume", "c")
+    assert elapsed(campaign) > before > 0
+    events = [entry["event"] for entry in read(campaign)]
+    assert [event for event in events if event in ("start", "stop")] == ["start", "start", "stop"]
+    watched = ulpfuzz.ok("watch", "c")
+    assert watched.returncode == 0
+    lines = watched.stdout.splitlines()
+    assert lines[1] == "3,000 of 3,000 trials, ended: done"
+    assert any(line.split()[:2] == ["numpy:cpu", "3,000"] for line in lines)
+    for foreign in (".", "nowhere"):
+        refused = ulpfuzz("watch", foreign)
+        assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
