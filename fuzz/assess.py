@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fuzz.adjudicate import measure
 from fuzz.backends.base import Array
@@ -106,6 +106,7 @@ class Assessor:
         flush_rho, void, short = None, False, None
         if m.rho.largest > FLAG or m.nonfinite_mismatch:
             flush_rho = rung.flush_rho(output, values)
+            m = structs.replace(m, rho_sequential_max=rung.sequential_rho(output, values, m))
         if m.rho.largest > FLAG:
             assert rung.truth is not None
             void = bool(rung.truth.void(output).reshape(-1)[yardstick.rho > FLAG].all())

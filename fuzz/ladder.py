@@ -101,7 +101,8 @@ def _climb_up(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     saturated = saturated and _losable(high, c.output)
     rho = measured.rho.largest
     ladder = Ladder(c.pair.high, rho, c.measured.rho.largest, rho, slope, c.pair.low, c.pair.high)
-    ladder = structs.replace(ladder, high_sequential=measured.rho_sequential_max, high_index=measured.rho.index)
+    sequential = high.sequential_rho(c.output, outcome.values[c.output], measured)
+    ladder = structs.replace(ladder, high_sequential=sequential, high_index=measured.rho.index)
     if rho > FLAG and c.measured.rho.largest <= FLAG:
         first = outcome.values[c.output].copy()
         flushed = high.flush_rho(c.output, first)

@@ -13,13 +13,15 @@ from fuzz.allocator import return_freed_pages
 from fuzz.backends import backend
 from fuzz.backends.base import Array, Kernel, Request
 from fuzz.buffers import Arena, GuardedArray
-from fuzz.measure import PairYardstick, Yardstick
+from fuzz.measure import Measurement, PairYardstick, Yardstick
 from fuzz.operators import operator
 from fuzz.oracle.bound import Bound, Truth, bound
+from fuzz.oracle.models import Model
 from fuzz.oracle.plain import plain, without_subnormals
 from fuzz.oracle.program import Program
 from fuzz.oracle.trace import trace
 from fuzz.targets import Target
+from fuzz.thresholds import ACCEPT
 from strategies.contract import Contract, Shape
 from strategies.precision import DType, precision
 from strategies.problem import Problem
@@ -105,6 +107,18 @@ class Rung:
         yardstick = Yardstick(values.size, self.dtype, self._flush.wide)
         yardstick.refresh(truth.outputs[output], _overflow(truth, output), self._plain(output))
         return yardstick.measure(values).rho.largest
+
+    def sequential_rho(self, output: int, values: Array, measured: Measurement) -> float | None:
+        """`rho_sequential_max`; above 1 and with a variance inside, under the bound of one updated term by term."""
+        found = measured.rho_sequential_max
+        program = self._bench.program
+        if found is None or found <= ACCEPT or not any(node.primitive == "var" for node in program.nodes):
+            return found
+        truth = bound(program, self.dtype, updating=True)(self.inputs()).outputs[output]
+        with np.errstate(all="ignore"):
+            error = np.abs(values.reshape(-1) - truth.value.reshape(-1))
+            rho = error / (self.yardsticks[output].u * truth.excused(Model.SEQUENTIAL).reshape(-1))
+        return min(found, float(rho[np.isfinite(rho)].max(initial=0.0)))
 
     def like_flushed(self, output: int, values: Array) -> bool:
         """Whether all that is NaN or infinite in `values` is what the truth, the formula, or the formula on inputs

@@ -161,8 +161,16 @@ class Bound:
             frame.finish(careful)
 
 
-def charges_for(dtype: DType, *, profile: str = DEFAULT_PROFILE, flush: bool = False, rounding: float = 1.0) -> Charges:
-    """Charges of the working dtype; `flush` adds an allowance for subnormals treated as zero."""
+def charges_for(
+    dtype: DType,
+    *,
+    profile: str = DEFAULT_PROFILE,
+    flush: bool = False,
+    rounding: float = 1.0,
+    updating: bool = False,
+) -> Charges:
+    """Charges of the working dtype; `flush` adds an allowance for subnormals treated as zero, `updating` one for
+    variances whose mean is updated term by term."""
     p = precision(dtype)
     u = p.unit_roundoff
     return Charges(
@@ -171,6 +179,7 @@ def charges_for(dtype: DType, *, profile: str = DEFAULT_PROFILE, flush: bool = F
         flush=p.smallest_normal / u if flush else 0.0,
         constants=PROFILES[profile],
         rounding=rounding,
+        updating=updating,
     )
 
 
@@ -186,12 +195,17 @@ def wide_dtype(program: Program, dtype: DType) -> np.dtype[Any]:
 
 
 def bound(
-    program: Program, dtype: DType, *, profile: str = DEFAULT_PROFILE, flush: bool = False, rounding: float = 1.0
+    program: Program,
+    dtype: DType,
+    *,
+    profile: str = DEFAULT_PROFILE,
+    flush: bool = False,
+    rounding: float = 1.0,
+    updating: bool = False,
 ) -> Bound:
     """The bound interpreter of `program` for implementations that work in `dtype`."""
-    return Bound(
-        program, dtype, wide_dtype(program, dtype), charges_for(dtype, profile=profile, flush=flush, rounding=rounding)
-    )
+    charges = charges_for(dtype, profile=profile, flush=flush, rounding=rounding, updating=updating)
+    return Bound(program, dtype, wide_dtype(program, dtype), charges)
 
 
 def _all_finite(values: Real) -> bool:

@@ -32,6 +32,8 @@ class Charges(Struct, frozen=True):
     """Errors of elementary functions in u."""
     rounding: float = 1.0
     """1 charges every operation; 0 leaves conditioning only (seeds)."""
+    updating: bool = False
+    """Charges variances as if mean and sum of squares were updated term by term (Welford 1962)."""
 
     def flushed(self, magnitude: Any) -> Any:
         """The allowance for flushing a number of this magnitude: none for what cannot be rounded to a subnormal one.

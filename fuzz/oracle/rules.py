@@ -218,6 +218,9 @@ def _var(f: Frame) -> None:
             f.put(n, total(squares))
         if f.charges.flush:
             f.put(0, total(f.charges.flushed(squares)))
+        if n > 1 and f.charges.updating:
+            # |error| <= n u kappa var, kappa = sqrt(mean x^2 / var): Chan, Golub and LeVeque, Am. Stat. 37 (1983) 242
+            f.put(n, np.sqrt(np.mean(np.square(x.value), axis=axis, keepdims=keepdims)) * np.sqrt(f.value))
     magnitude_mean = np.mean(x.magnitude(), axis=axis, keepdims=keepdims)
     mean_parts = {key: np.mean(part, axis=axis, keepdims=keepdims) for key, part in x.parts.items()}
     if rounding:
