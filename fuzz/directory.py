@@ -51,11 +51,11 @@ class CampaignDirectory:
         except OSError as error:
             raise UserError(f"cannot write {self.path}: {error.strerror or error}: choose another --out") from None
         self.lock()
-        if self.manifest_path.exists():  # written by another process meanwhile
-            raise UserError(f"{self.path} holds a campaign already: choose another --out")
-        with self.writing():
+        with self.unlocked_on_error(), self.writing():
+            if self.manifest_path.exists():  # written by another process meanwhile
+                raise UserError(f"{self.path} holds a campaign already: choose another --out")
             for name in _BEGUN - {LOCK}:
-                shutil.rmtree(self.path / name, ignore_errors=True)
+                _remove(self.path / name)
             (self.path / "tmp").mkdir(exist_ok=True)
 
     def _begun(self) -> bool:
@@ -181,6 +181,13 @@ class CampaignDirectory:
 
     def extensions(self) -> tuple[Path, ...]:
         return tuple(sorted((self.path / "extensions").glob("*.py")))
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def default_directory(what: str) -> Path:

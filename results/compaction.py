@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -45,6 +45,7 @@ ELEMENT_ORDER = ("operator", "dtype", "target", "against", "problem_id", "index"
 
 _WAIT_SECONDS = 600.0
 """How long a compaction waits for another one of the same campaign to end."""
+_TICK_SECONDS = 1.0
 _STORAGE = 3
 _DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG of Linux."""
@@ -91,6 +92,14 @@ class Compaction:
             env=os.environ | {"PYTHONPATH": os.pathsep.join([_ROOT, *_python_path()])},
         )
 
+    def ended(self, seconds: float) -> bool:
+        """Whether it has ended, after waiting up to so many seconds for that."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def poll(self) -> Compacted | None:
         """What was done, or None while it runs. StoreError as in `wait`."""
         return None if self._process.poll() is None else self.wait()
@@ -129,13 +138,19 @@ def due(store: Store) -> bool:
     return bool(batches(store.part_facts(), final=False))
 
 
-def compact(directory: str | os.PathLike[str], *, final: bool = False) -> Compacted:
+def compact(
+    directory: str | os.PathLike[str], *, final: bool = False, tick: Callable[[], object] = lambda: None
+) -> Compacted:
     """Merge the small parts of a campaign in another process, so that its memory returns to the system.
 
-    Call it while holding the lock of the directory. `final` merges what is left at the end of a campaign too.
+    Call it while holding the lock of the directory. `final` merges what is left at the end of a campaign too. `tick`
+    is called about once a second meanwhile: the owner of the lock gives its sign of life there.
     StoreError, in one line, when the disk is full or a part is damaged; every row is then where it was.
     """
-    return Compaction(directory, final=final).wait()
+    with Compaction(directory, final=final) as run:
+        while not run.ended(_TICK_SECONDS):
+            tick()
+        return run.wait()
 
 
 def batches(parts: Sequence[PartFacts], *, final: bool) -> list[list[PartFacts]]:

@@ -170,3 +170,37 @@ def test_a_directory_that_is_gone_has_no_owner_and_no_lock(tmp_path: Path) -> No
     assert not alive(tmp_path / "gone")
     with pytest.raises(StorageError, match=r"gone.lock cannot be written \(No such file or directory\)"):
         Lock(tmp_path / "gone").acquire()
+
+
+def test_what_a_run_left_that_never_began_is_removed(tmp_path: Path) -> None:
+    """Folders and files: nothing of it becomes part of the next campaign."""
+    Lock(tmp_path).acquire()
+    (tmp_path / "given").mkdir()
+    (tmp_path / "known.toml").write_text("")
+    (tmp_path / "campaign.part").write_text("{")
+    (tmp_path / LOCK).unlink()
+    (tmp_path / LOCK).touch()
+    directory = CampaignDirectory(tmp_path)
+    directory.create()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [LOCK, "tmp"]
+    directory.unlock()
+
+
+def test_a_refused_creation_leaves_the_directory_to_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = CampaignDirectory(tmp_path)
+    answers = iter([False, True])
+    monkeypatch.setattr(CampaignDirectory, "manifest_path", property(lambda self: Answer(answers)))
+    with pytest.raises(UserError, match="holds a campaign already"):
+        directory.create()
+    assert not alive(tmp_path)
+    Lock(tmp_path).acquire()
+
+
+class Answer:
+    """A path that appears between two looks."""
+
+    def __init__(self, answers: Any) -> None:
+        self._answers = answers
+
+    def exists(self) -> bool:
+        return bool(next(self._answers))

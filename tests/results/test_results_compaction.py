@@ -87,6 +87,17 @@ def test_rows_and_elements_are_the_same_afterwards(tmp_path: Path) -> None:
     assert not list((directory / "tmp").iterdir())
 
 
+def test_a_compaction_can_be_polled_and_killed(tmp_path: Path) -> None:
+    directory = campaign(tmp_path / "c")
+    with Compaction(directory, final=True) as run:
+        while (done := run.poll()) is None:
+            time.sleep(0.01)
+    assert done.line().startswith("40 parts with 2,000 rows merged into 1 files in ")
+    with Compaction(directory, final=True) as run:
+        pass
+    assert run._process.returncode == -signal.SIGKILL
+
+
 def test_a_merged_file_is_sorted_and_sealed(tmp_path: Path) -> None:
     directory = campaign(tmp_path / "c")
     compact_here(directory, final=True)
