@@ -16,6 +16,7 @@ from fuzz.oracle.constants import DEFAULT_PROFILE, PROFILES
 from fuzz.oracle.frames import Charges, Constant, Frame, Operand, Real
 from fuzz.oracle.models import Model
 from fuzz.oracle.primitives import PRIMITIVES, call_arguments
+from fuzz.oracle.products import copies_seeds
 from fuzz.oracle.program import Program, Ref
 from fuzz.oracle.rules import RULES, part_keys
 from fuzz.oracle.spread import arriving, skipped_padding, spread
@@ -128,6 +129,8 @@ class Bound:
             else:
                 keys = part_keys(node.primitive, dict(node.static), operands, charges.rounding > 0)
                 frame = Frame(node, operands, keys, wide, charges)
+                if node.primitive == "gather" and copies_seeds(frame):
+                    frame.share_seed()
                 self.frames.append(frame)
                 self._steps.append((RULES[node.primitive], frame))
         self._truth = Truth(self)
@@ -219,8 +222,11 @@ def _no_infinity(part: Real) -> bool:
 
 
 def _input_frame(frame: Frame) -> Frame:
-    """An input's seed is |x|: the magnitude buffer itself, so nothing is computed twice (plus a flush allowance)."""
-    frame.parts = {0: np.empty_like(frame.value) if frame.charges.flush else frame._magnitude}
+    """An input's seed is |x| (plus a flush allowance)."""
+    if frame.charges.flush:
+        frame.parts = {0: np.empty_like(frame.value)}
+    else:
+        frame.share_seed()
     return frame
 
 

@@ -118,6 +118,15 @@ class Frame(Operand):
     def seeded(self) -> bool:
         return len(self.parts) == 1 and self.parts.get(0) is self._magnitude
 
+    def share_seed(self) -> None:
+        """E is |z|, as for an input: the magnitude buffer itself, so that nothing is computed twice."""
+        self.parts = {0: self._magnitude}
+
+    def seed(self) -> None:
+        """Compute E of a frame that shares its seed."""
+        self.magnitude()
+        self._fresh.add(0)
+
     def reach(self, finite: bool = False) -> Real:
         """Largest magnitude on the way to z in any order of summation: a partial sum may overflow where z does not.
 

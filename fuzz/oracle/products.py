@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.oracle.frames import Frame, Real
+from fuzz.oracle.frames import Constant, Frame, Real
 from fuzz.oracle.primitives import taken
 
 
@@ -108,6 +108,17 @@ def gather(f: Frame) -> None:
     x, constant = f.operands
     positions, padded = f.static["positions"], f.static["padded"]
     np.copyto(f.value, taken(x.value, constant.value, positions=positions, padded=padded))
+    if f.seeded():
+        f.seed()
+        return
     for key in f.parts:
         part, outside = x.parts.get(key, 0.0), constant.parts.get(key, 0.0)
         f.put(key, taken(part, outside, positions=positions, padded=padded))
+
+
+def copies_seeds(f: Frame) -> bool:
+    """Whether E of a gather is |z|: it copies elements of which that is true, and so it is of the padding, if any."""
+    x, constant = f.operands
+    if not x.seeded() or not isinstance(constant, Constant):
+        return False
+    return not f.static["padded"] or constant.total() == constant.magnitude()

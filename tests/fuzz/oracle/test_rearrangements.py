@@ -77,6 +77,17 @@ def test_padding_is_exact_and_other_modes_are_refused() -> None:
         traced(lambda x: np.pad(x, 1, "reflect"), np.ones(3))
 
 
+@pytest.mark.parametrize(("constant", "error"), [(0.0, 0.0), (7.0, 0.0), (-np.inf, 0.0), (0.1, 0.1)])
+def test_copies_of_inputs_share_their_seed_beside_any_padding(constant: float, error: float) -> None:
+    x, y = np.array([1.0, 2.0]), np.array([[3.0], [4.0]])
+    e = truth(lambda x: np.pad(x, 1, constant_values=constant), x).outputs[0].excused()
+    np.testing.assert_array_equal(e, [error, 1.0, 2.0, error])
+    products = truth(lambda x, y: np.pad(x, ((1, 0), (0, 0))) @ y, x[None, :], y).outputs[0]
+    assert {n: part[:, 0].tolist() for n, part in products.parts.items()}[2] == [0.0, 11.0]
+    again = truth(lambda x: np.transpose(np.pad(x, 1)), x).outputs[0].excused()
+    np.testing.assert_array_equal(again, [0.0, 1.0, 2.0, 0.0])
+
+
 def test_what_no_output_needs_is_left_out() -> None:
     def function(x: Any) -> Any:
         np.exp(x)
