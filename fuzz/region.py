@@ -1,7 +1,7 @@
 """Region: where a finding lies, in a few coarse classes, so that one defect is one finding and two defects are two.
 
 A region is a function of its row alone, so that it is the same on every night and machine. What it looks at depends on
-the verdict and the operator (docs/findings.md has the table, docs/decisions/008-regions.md the reasons).
+the verdict and the operator (docs/findings.md has the table, docs/decisions/010-regions.md the reasons).
 """
 
 from __future__ import annotations
