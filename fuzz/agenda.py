@@ -72,7 +72,7 @@ class Agenda:
             return Shard(number, (Piece(self.cells[group], indices.start, indices.stop),))
         return Shard(number, tuple(Piece(self._problem(group, i), i, i + 1, first=i) for i in indices))
 
-    def find(self, name: str) -> tuple[Cell, int]:
+    def find(self, name: str, where: str = "this campaign") -> tuple[Cell, int]:
         """The cell and index of a trial by its short name, or by its index where there is one problem only."""
         match = _TRIAL.fullmatch(name)
         if match is None:
@@ -80,7 +80,7 @@ class Agenda:
         index, problem = int(match["index"]), match["problem"] or ""
         cells = [cell for cell in self._cells_at(index) if cell.problem.id.startswith(problem)]
         if not cells:
-            raise UserError(f"no trial {name!r} in this campaign: the report and the `trial` column name them")
+            raise UserError(f"no trial {name!r} in {where}: the report and the `trial` column name them")
         if len(cells) > 1:
             names = " or ".join(trial_name(cell.problem.id, index) for cell in cells[:3])
             raise UserError(f"trial {name!r} is ambiguous, this campaign has several problems: write {names}")

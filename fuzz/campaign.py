@@ -84,7 +84,7 @@ class Campaign:
 
     def find(self, name: str) -> tuple[Cell, int]:
         """The cell and index of a trial by its short name, or by its index where there is one problem only."""
-        return self.agenda.find(name)
+        return self.agenda.find(name, str(self.directory.path))
 
 
 def _save_given(cells: Sequence[Cell], folder: Path) -> None:

@@ -152,9 +152,9 @@ def watch(
     debug: Debug = False,
 ) -> int:
     """Look at a running campaign from another terminal; only reads the directory."""
-    from fuzz import watch as module
+    from fuzz.watch import watch as look
 
-    return module.watch(directory, once)
+    return look(directory, once)
 
 
 @app.command()

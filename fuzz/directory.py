@@ -66,7 +66,7 @@ class CampaignDirectory:
         return is_record((self.path / LOCK).read_bytes())
 
     def read_manifest(self) -> Manifest:
-        """campaign.json; UserError when this is no campaign or one of a newer ulpfuzz."""
+        """campaign.json; UserError when this is no campaign or one of a newer ulpfuzz, StorageError when damaged."""
         if not self.path.exists():
             raise UserError(f"there is no directory {self.path}: give the directory of a campaign")
         if not self.path.is_dir():
@@ -76,7 +76,7 @@ class CampaignDirectory:
         except FileNotFoundError:
             raise UserError(f"{self.path} is not a campaign: it has no {MANIFEST}") from None
         except (OSError, ValueError) as error:
-            raise UserError(f"cannot read {self.manifest_path}: {error}: restore it from a copy") from None
+            raise StorageError(f"cannot read {self.manifest_path}: {error}: restore it from a copy") from None
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise UserError(f"{self.manifest_path} does not describe a campaign of ulpfuzz")
         if isinstance(version := data.get("schema_version"), int) and version > SCHEMA_VERSION:
@@ -86,7 +86,7 @@ class CampaignDirectory:
         try:
             return manifest_from_plain(data)
         except msgspec.ValidationError as error:
-            raise UserError(f"{self.manifest_path} is damaged: {error}: restore it from a copy") from None
+            raise StorageError(f"{self.manifest_path} is damaged: {error}: restore it from a copy") from None
 
     def write_manifest(self, manifest: Manifest) -> None:
         self.write_json(MANIFEST, manifest.plain())
@@ -166,7 +166,7 @@ class CampaignDirectory:
         try:
             known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         except (OSError, ValueError) as error:
-            raise UserError(f"cannot read {path}: {error}: restore it from a copy") from None
+            raise StorageError(f"cannot read {path}: {error}: restore it from a copy") from None
         if identity not in known:
             self.write_json(ENVIRONMENTS, known | {identity: facts})
 

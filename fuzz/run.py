@@ -161,6 +161,7 @@ class Run:
         self._recorder.health(supervisor.health())
         self._recorder.tick()
         self._display.refresh()
+        self._directory.heartbeat()
         if self._compaction is not None and (merged := self._compaction.poll()) is not None:
             self._merged(merged)
             self._compaction = None

@@ -81,7 +81,7 @@ class _Extensions(Struct, frozen=True):
 
 def _in_toml_terms(error: msgspec.ValidationError) -> str:
     """msgspec's message with TOML's names of types, and the key instead of a JSON path."""
-    what, _, place = str(error).partition(" - at `$.")
+    what, _, place = str(error).replace(" | null`", "`").partition(" - at `$.")
     for json_name, toml_name in (("`str`", "a string"), ("`int`", "a whole number"), ("`object`", "a table")):
         what = what.replace(json_name, toml_name)
     what = what.replace("Object missing required field", "missing key").replace("`array`", "an array")

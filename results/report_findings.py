@@ -89,7 +89,7 @@ def worst(group: FindingGroup) -> str:
     """Its largest errors; nothing where there was no output."""
     if group.worst_rho is None:
         return ""
-    return f", worst rho {short(group.worst_rho)}, worst relative error {short(group.worst_relative)}"
+    return f", worst rho {short(group.worst_rho)}, relative error {short(group.worst_relative)}"
 
 
 def command(group: FindingGroup, directory: str) -> str:
