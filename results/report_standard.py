@@ -29,8 +29,8 @@ def print_standard(results: Results, console: Console) -> None:
         say(
             console,
             "digits lost: log10 max(1, largest rho), decimal digits beyond what rounding and conditioning excuse, "
-            "outputs with subnormals read as zero left out. 0.0 beside a finding: NaN or an infinity, a last bit that IEEE "
-            "754 requires, a failed call, or an error that only the other precision shows.",
+            "outputs with subnormals read as zero left out. 0.0 beside a finding: NaN or an infinity, a last bit that "
+            "IEEE 754 requires, a failed call, or an error that only the other precision shows.",
         )
     for dtype in sorted({cell.dtype for cell in found}):
         _print_within([cell for cell in found if cell.dtype == dtype], dtype, console)
