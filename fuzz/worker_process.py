@@ -21,7 +21,7 @@ from fuzz.limits import resident
 from fuzz.trial import Death
 from fuzz.worker import Setup, Task
 
-LONGEST_STEP = 1.0
+LONGEST_STEP = 0.5
 """Seconds that count at most between two looks at a worker: the rest is time in which this process did not run."""
 LOG_BYTES = 16_000_000
 """A worker's log is cut when it exceeds this: a kernel that prints at every call must not fill the disk."""
@@ -75,7 +75,7 @@ class WorkerProcess:
             self.connection.send(Task(job.shard, job.position, job.not_run()))
 
     def call_seconds(self) -> float:
-        """How long the present call has run, or the worker has been starting. Ask at least once a second."""
+        """How long the present call has run, or the worker has been starting. Ask a few times a second."""
         now = self._watch.look()
         if (began := self.crumb.read().since) != self._call_began:
             self._call_began, self._began = began, now

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-import time
 from pathlib import Path
 
 import psutil
@@ -72,15 +72,18 @@ def test_a_log_does_not_fill_the_disk(ulpfuzz: Cli, tmp_path: Path) -> None:
         "import os\nfrom fuzz.extend import FunctionBackend, register\nb = FunctionBackend('loud')\n"
         "@b.operator('exp')\ndef exp(x):\n    os.write(1, b'x' * 1_000_000)\n    return x\nregister(b)\n"
     )
-    options = ("--dims", "n=2", "--trials", 1000, "--targets", "loud", "--extension", "loud.py", "--out", "c")
-    process = ulpfuzz.start("run", "exp", *options)
+    options = ("--dims", "n=2", "--trials", 100_000, "--shard-trials", 1000, "--targets", "loud")
+    process = ulpfuzz.start("run", "exp", *options, "--extension", "loud.py", "--out", "c")
     log = tmp_path / "c" / "tmp" / "worker-0.log"
     wait_for(lambda: log.exists() and log.stat().st_size)
-    sizes = []
-    while process.poll() is None and len(sizes) < 50:
+    sizes: list[int] = []
+
+    def cut() -> bool:
         sizes.append(log.stat().st_size if log.exists() else 0)
-        time.sleep(0.02)
-    assert any(later < earlier for earlier, later in itertools.pairwise(sizes))
+        return any(later < earlier for earlier, later in itertools.pairwise(sizes))
+
+    wait_for(cut, 120, "the log is cut")
+    assert process.poll() is None
 
 
 def test_memory_of_a_worker_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,7 +106,8 @@ def test_an_idle_worker_that_is_killed_is_replaced(ulpfuzz: Cli) -> None:
     """Two workers, then the only shards left belong to one of them."""
     process = ulpfuzz.start("run", *TINY, "--trials", 1500, "--shard-trials", 750, "--workers", 2, "--out", "c")
     for worker in wait_for(lambda: len(workers_of(process.pid)) == 2 and workers_of(process.pid)):
-        worker.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            worker.kill()
     _, messages = process.communicate(timeout=60)
     assert process.returncode == 0, messages
     assert len(rows_of(ulpfuzz.folder / "c")) == 1500
