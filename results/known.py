@@ -218,7 +218,7 @@ def _check_requirement(where: str, text: str) -> None:
         wanted = Requirement(text)
     except InvalidRequirement:
         wanted = None
-    if wanted is None or not wanted.specifier or wanted.marker or wanted.extras or wanted.url:
+    if wanted is None or not wanted.specifier or wanted.marker or wanted.extras:
         raise KnownError(
             f'{where}: versions is {text!r}: write a name and a range, e.g. "tvm<0.28" or ["tvm>=0.27,<0.28"]'
         )

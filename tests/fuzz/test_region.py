@@ -116,6 +116,7 @@ ORDINARY = np.random.default_rng(0).standard_normal((4, 64))
         (ORDINARY + 100, "data with an offset"),
         (np.full((4, 64), -3.0), "data with an offset"),
         (ORDINARY * 1e19, "huge data"),
+        (np.sign(ORDINARY) * 3e18, "huge data"),  # the sum of 64 squares overflows, not one of them
         (ORDINARY * 1e-25, "tiny data"),
         (np.zeros((4, 64)), "tiny data"),
         (np.where(ORDINARY > 2, np.nan, ORDINARY), "data with NaN"),
@@ -198,3 +199,24 @@ def test_rows_have_regions() -> None:
         assert lab.run("gelu", doubled, {"x": "uniform(-6,0)"})["region"] == "x < -2.75"
         assert lab.run("gelu", doubled, {"x": "uniform(1,2)"})["region"] is None
         assert lab.run("tanh", refuses)["region"] == "ZeroDivisionError"
+
+
+def test_the_element_at_fault_is_the_one_looked_at() -> None:
+    """Not the first one, which lies in another cell: NaN in one place, or an error that only float64 shows."""
+
+    def gelu(x: np.ndarray) -> np.ndarray:
+        return 0.5 * x * np.vectorize(math.erfc, otypes="d")(-x / math.sqrt(2))
+
+    def lost(x: np.ndarray) -> np.ndarray:
+        return np.where(x > 4, np.nan, gelu(x)).astype(x.dtype)
+
+    def coarse(x: np.ndarray) -> np.ndarray:
+        return (gelu(x) * np.where(x > 4, 1 + 1e-9, 1)).astype(x.dtype)
+
+    ramp = {"x": "ramp(-6,6)"}
+    with Lab() as lab:
+        row = lab.run("gelu", lost, ramp)
+        assert (row["verdict"], row["region"]) == ("nonfinite_mismatch", "x > -2.75")
+        row = lab.run("gelu", coarse, ramp)
+        assert row["rho_max"] < 2
+        assert (row["verdict"], row["region"]) == ("wrong", "x > -2.75")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from finding_groups import group, known_file
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from synthetic_rows import make_row
 
@@ -21,7 +21,7 @@ from results.known import Sorted, read_known, sort_findings, sort_out, starting_
 ENVIRONMENTS: dict[str, Any] = {
     "e" * 16: {"versions": {"apache-tvm": "0.27.0.post1", "torch": "2.13.0+cpu", "jax": "0.10.2"}},
     "f" * 16: {"versions": {"apache-tvm": "0.28.0"}},
-    "none": {},
+    "d" * 16: {"versions": {"apache-tvm": "0.27.dev3"}},
 }
 
 
@@ -74,6 +74,7 @@ def test_one_entry_may_cover_many_and_the_first_that_fits_wins(tmp_path: Path) -
         ('"tvm>=0.27,<0.28"', "e", ""),
         ('["tvm<0.28", "torch>=2"]', "e", ""),
         ('"torch==2.13.0"', "e", ""),
+        ('"tvm<0.28"', "d", ""),
         ('"tvm<0.27"', "e", "it is for tvm<0.27, and 0.27.0.post1 ran"),
         ('["torch>=2", "tvm>=0.28"]', "e", "it is for tvm>=0.28, and 0.27.0.post1 ran"),
         ('"tvm<0.28"', "ef", "it is for tvm<0.28, and 0.28.0 ran"),
@@ -172,7 +173,8 @@ TEXT = st.text(max_size=8)
 
 
 @settings(deadline=None)
-@given(st.text(min_size=1, max_size=8), TEXT, TEXT)
+@example(operator="a\x7f\x00\n", options='\\"#', region="\u2028")
+@given(operator=st.text(min_size=1, max_size=8), options=TEXT, region=TEXT)
 def test_a_starting_file_knows_exactly_what_it_was_made_from(
     tmp_path_factory: pytest.TempPathFactory, operator: str, options: str, region: str
 ) -> None:
