@@ -95,7 +95,7 @@ def differing(one: dict[tuple[Any, ...], Row], other: dict[tuple[Any, ...], Row]
     return [key for key in one.keys() | other.keys() if repr(one.get(key)) != repr(other.get(key))]
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 30.0, what: str = "condition") -> Any:
+def wait_for(condition: Callable[[], Any], seconds: float = 60.0, what: str = "condition") -> Any:
     """Poll until the condition holds; its value."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):

@@ -167,7 +167,7 @@ def test_a_directory_that_vanishes(ulpfuzz: Cli, tmp_path: Path) -> None:
     process = ulpfuzz.start(*SUM, "--trials", 100000, "--shard-trials", 50, "--out", "a")
     wait_for(lambda: list((tmp_path / "a" / "parts").glob("*.parquet")))
     os.rename(tmp_path / "a", tmp_path / "hidden")
-    _, messages = process.communicate(timeout=60)
+    _, messages = process.communicate(timeout=120)
     assert process.returncode == 3, messages
     assert messages.splitlines()[-1].startswith("ulpfuzz: a/")
     assert "Traceback" not in messages

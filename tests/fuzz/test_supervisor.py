@@ -54,7 +54,7 @@ def test_trouble_in_a_worker_ends_the_campaign_and_points_to_the_log(
     ulpfuzz: Cli, tmp_path: Path, what: str, message: str
 ) -> None:
     (tmp_path / "mine.py").write_text(TROUBLE.format(what=what))
-    ran = ulpfuzz("run", *TINY, "--extension", "mine.py", "--trials", 5, "--out", "c", timeout=30)
+    ran = ulpfuzz("run", *TINY, "--extension", "mine.py", "--trials", 5, "--out", "c")
     assert ran.returncode == 70
     last = ran.stderr.splitlines()[-1]
     assert last.startswith(f"ulpfuzz: {message}")
@@ -108,6 +108,6 @@ def test_an_idle_worker_that_is_killed_is_replaced(ulpfuzz: Cli) -> None:
     for worker in wait_for(lambda: len(workers_of(process.pid)) == 2 and workers_of(process.pid)):
         with contextlib.suppress(psutil.NoSuchProcess):
             worker.kill()
-    _, messages = process.communicate(timeout=60)
+    _, messages = process.communicate(timeout=120)
     assert process.returncode == 0, messages
     assert len(rows_of(ulpfuzz.folder / "c")) == 1500
