@@ -13,6 +13,7 @@ from fuzz.oracle.arithmetic import ArbArithmetic, MpmathArithmetic
 from fuzz.oracle.bound import bound
 from fuzz.oracle.element import evaluate
 from fuzz.oracle.lint import lint
+from fuzz.oracle.plain import plain
 from strategies.contract import Criterion
 from strategies.families import FAMILIES, menu
 from strategies.precision import precision
@@ -77,11 +78,13 @@ def test_special_values_follow_the_contract(operator: str, dtype: str) -> None:
     given = [x for x, _ in SPECIAL[operator]]
     columns = zip(*given, strict=True) if operator in BINARY else [tuple(given)]
     arrays = [np.array([*column, np.nan], dtype) for column in columns]
-    value = bound(program(operator, len(given) + 1, **attributes_of(operator)[0]), dtype)(arrays).outputs[0].value
-    for x, got, right in zip([*given, "NaN"], value, [*(right for _, right in SPECIAL[operator]), np.nan], strict=True):
-        assert (np.isnan(got) and np.isnan(right)) or got == right, (x, got)
-        if right == 0 and operator in SIGNED_ZERO:
-            assert np.signbit(got) == np.signbit(right), (x, got)
+    traced = program(operator, len(given) + 1, **attributes_of(operator)[0])
+    due = [*(right for _, right in SPECIAL[operator]), np.nan]
+    for value in (bound(traced, dtype)(arrays).outputs[0].value, plain(traced, arrays, dtype)[0]):
+        for x, got, right in zip([*given, "NaN"], value, due, strict=True):
+            assert (np.isnan(got) and np.isnan(right)) or got == right, (x, got)
+            if right == 0 and operator in SIGNED_ZERO:
+                assert np.signbit(got) == np.signbit(right), (x, got)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
