@@ -127,9 +127,7 @@ def resume(directory: Path, time: str | None, told: Told, settings: Settings) ->
     load_entry_points()
     more = None if time is None else duration.seconds(time)
     with _interruptible(directory):
-        campaign = Campaign.open(directory)
-        for line in campaign.damaged:
-            print(line, file=sys.stderr)
+        campaign = _opened(directory)
         if more is not None:
             campaign.allow(more)
         _compute(campaign, settings)
@@ -181,9 +179,9 @@ def compact(directory: Path) -> int:
     from results.compaction import compact as merge
 
     with _interruptible(directory):
-        campaign = Campaign.open(directory)
+        campaign = _opened(directory)
         with campaign.directory.unlocked_on_error():
-            done = merge(directory, final=True)
+            done = merge(directory, final=True, tick=campaign.directory.heartbeat)
         campaign.directory.unlock()
     print(done.line())
     return 0
@@ -209,6 +207,16 @@ def console() -> Console:
     """A console for results: the terminal's width, or a fixed one when piped."""
     width = None if sys.stdout.isatty() else PIPED_WIDTH
     return Console(width=width, markup=False)  # "numpy:cpu[dtype=float64]" is no markup
+
+
+def _opened(directory: Path) -> Campaign:
+    """The campaign, locked for writing; says whose it was and what is damaged."""
+    campaign = Campaign.open(directory)
+    if owner := campaign.directory.taken_over:
+        print(f"taken over from {owner}", file=sys.stderr)
+    for line in campaign.damaged:
+        print(line, file=sys.stderr)
+    return campaign
 
 
 def _compute(campaign: Campaign, settings: Settings) -> None:

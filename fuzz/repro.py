@@ -30,7 +30,7 @@ from fuzz.trial import Cell, Session, run_trial
 from fuzz.workbench import Bench
 from fuzz.worker_process import start
 from results.columns import Row
-from results.errors import ResultsError
+from results.errors import ResultsError, StoreError
 from results.verdicts import NO_VALUE, VERDICTS
 from strategies.given import STORE
 from strategies.sampling import draw
@@ -90,11 +90,13 @@ def recompute(directory: Path, trial: str) -> int:
 
 
 def _stored(directory: Path, cell: Cell, index: int) -> list[Row]:
-    """The rows the campaign holds for this trial; empty when its shard was not finished."""
+    """The rows the campaign holds for this trial; empty when its shard was not finished. StoreError when damaged."""
     from results.reading import open as open_results
 
     try:
         results = open_results(directory)
+    except StoreError:
+        raise
     except ResultsError:
         return []
     query = f"select * from measurements where problem_id = '{cell.problem.id}' and \"index\" = {index}"

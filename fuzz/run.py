@@ -30,6 +30,7 @@ from fuzz.supervisor import Finished, Limits, Supervisor
 from fuzz.targets import Target, require_installed
 from fuzz.worker import Setup
 from results.compaction import Compacted, Compaction, compact, due
+from results.errors import StoreError
 
 SHARD_SECONDS = (1.0, 20.0)
 """Shortest and longest shard aimed at: what a kill costs at most, and what a file is worth at least."""
@@ -143,12 +144,21 @@ class Run:
 
             supervisor.run(self._jobs(done, partial), self._commit, self._advance, stop)
         if len(self._store.part_facts()) > MOST_PARTS and not self._stop.interrupted:
-            self._merged(compact(self._directory.path, final=True))
+            with self._merging():
+                self._merged(compact(self._directory.path, final=True, tick=self._directory.heartbeat))
         return supervisor.restarts
 
     def _advance(self, trials: int, rows: list[list[Any]]) -> None:
         self._clock.begin()
         self._recorder.advance(trials, rows)
+
+    @contextlib.contextmanager
+    def _merging(self) -> Iterator[None]:
+        """Small parts are as good as large ones: a merge that fails is noted and tried again later."""
+        try:
+            yield
+        except StoreError as error:
+            self._recorder.event("not_compacted", {"why": str(error)})
 
     def _merged(self, done: Compacted) -> None:
         self._recorder.event("compacted", {"what": done.line()})
@@ -162,8 +172,11 @@ class Run:
         self._recorder.tick()
         self._display.refresh()
         self._directory.heartbeat()
-        if self._compaction is not None and (merged := self._compaction.poll()) is not None:
-            self._merged(merged)
+        if self._compaction is not None:
+            with self._merging():
+                if (merged := self._compaction.poll()) is None:
+                    return
+                self._merged(merged)
             self._compaction = None
         if self._compaction is None and self._parts_since >= MOST_PARTS and due(self._store):
             self._compaction = compactions.enter_context(Compaction(self._directory.path))
