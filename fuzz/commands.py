@@ -143,7 +143,7 @@ def report(directory: Path, told: Told = NOTHING_MORE) -> int:
     results = open_results(directory)
     asked, known = _asked(directory)
     found, decision = decide(results, *checked(asked, known))
-    print_report(results, console())
+    print_report(results, console(), found)
     publish(results, found, told.junit, told.github)
     if known is not None or asked != NEW:
         print(f"{'fails' if decision.failed else 'passes'}: {decision.why}", file=sys.stderr)
