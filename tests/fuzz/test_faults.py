@@ -68,13 +68,21 @@ def by_trial(rows: dict[tuple[object, ...], Row], backend: str) -> dict[int, Row
     return {row["index"]: row for row in rows.values() if row["target"] == f"{backend}:cpu"}
 
 
+def told(faulty: dict[tuple[object, ...], Row], clean: dict[tuple[object, ...], Row]) -> list[tuple[object, ...]]:
+    """What the rows that differ say, in either campaign."""
+    keys = sorted(differing(faulty, clean), key=repr)
+    return [
+        (key[4], key[2], *((side[key]["verdict"], side[key]["detail"]) for side in (faulty, clean))) for key in keys
+    ]
+
+
 def test_every_fault_is_named_where_it_is_and_nowhere_else(ulpfuzz: Cli, planted: Path) -> None:
     trials = 16
     faulty, clean = (rows_of(path) for path in campaign(ulpfuzz, planted, list(FAULTS), "--pair", "numpy/noise"))
     hit = triggered(ulpfuzz.folder / "clean", trials)
     assert 1 <= len(hit) <= 5
     expected = {(f"{name}:cpu", index) for name, (verdict, _) in FAULTS.items() if verdict for index in hit}
-    assert {(key[4], key[2]) for key in differing(faulty, clean)} == expected
+    assert {(key[4], key[2]) for key in differing(faulty, clean)} == expected, told(faulty, clean)
     for name, (verdict, detail) in FAULTS.items():
         for index in hit:
             row = by_trial({k: r for k, r in faulty.items() if r["against"] == "truth"}, name)[index]
@@ -137,7 +145,7 @@ def test_faults_beside_the_heavy_libraries(ulpfuzz: Cli, planted: Path) -> None:
     hit = triggered(ulpfuzz.folder / "clean", 5)
     assert hit
     expected = {(f"{name}:cpu", index) for name in targets[3:] for index in hit}
-    assert {(key[4], key[2]) for key in differing(faulty, clean)} == expected
+    assert {(key[4], key[2]) for key in differing(faulty, clean)} == expected, told(faulty, clean)
     verdicts = {name: {by_trial(faulty, name)[index]["verdict"] for index in hit} for name in targets[3:]}
     assert verdicts == {
         "segv": {"crashed"},
