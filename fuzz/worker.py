@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import resource
 import signal
@@ -16,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 from msgspec import Struct
 
+from fuzz.allocator import keep_freed_blocks
 from fuzz.backends import BACKENDS
 from fuzz.breadcrumb import SharedBreadcrumb
 from fuzz.errors import InternalError
@@ -140,7 +141,6 @@ def settle_in(setup: Setup) -> int:
         if BACKENDS[name].missing() is None:
             BACKENDS[name].warm_up()
     default_signals()
-    # one large block raises glibc's mmap threshold: temporaries then reuse memory instead of faulting in fresh pages
-    block = np.ones(4_000_000)
-    del block
+    keep_freed_blocks()
+    gc.freeze()  # the libraries' objects stay: collections need not look at them again
     return log
