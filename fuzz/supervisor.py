@@ -30,6 +30,7 @@ from fuzz.trial import Death
 from fuzz.worker import Setup
 from fuzz.worker_process import WorkerProcess
 
+_decode = msgspec.msgpack.Decoder(tuple[str, int, Any, list[Any], float]).decode
 _POLL_SECONDS = 0.2
 _START_SECONDS = 180.0
 _DYING_SECONDS = 10.0
@@ -182,9 +183,14 @@ class Supervisor:
         for w in list(self._workers):
             if w.connection in ready:
                 try:
-                    message = msgspec.msgpack.decode(w.connection.recv_bytes(_LONGEST_MESSAGE))
+                    message = _decode(w.connection.recv_bytes(_LONGEST_MESSAGE))
                 except (EOFError, OSError):  # closed, also in the middle of a message
                     self._bury(w)
+                except msgspec.DecodeError as error:
+                    raise InternalError(
+                        f"a worker sent what is no message ({error}): a kernel wrote into its connection; "
+                        "finished shards are kept"
+                    ) from error
                 else:
                     self._receive(w, message)
             elif w.process.sentinel in ready:  # dead, and a process that it left behind holds the connection open
@@ -194,7 +200,7 @@ class Supervisor:
                 self._examinations.remove(e)
                 self._go_on(e.job, e.place, e.verdict(), e.facts)
 
-    def _receive(self, w: WorkerProcess, message: list[Any]) -> None:
+    def _receive(self, w: WorkerProcess, message: tuple[str, int, Any, list[Any], float]) -> None:
         kind, position, rows, elements, seconds = message
         if kind == worker.READY:
             w.ready, w.born_mib = True, w.rss_mib

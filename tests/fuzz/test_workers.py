@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
+from fuzz.errors import InternalError
 from fuzz.extensions import load_extension
 from fuzz.health import WorkerHealth
 from fuzz.job import Job
@@ -306,3 +307,12 @@ def test_events_tell_what_happened_to_workers(make: Any) -> None:
     quarantined = next(facts for kind, facts in campaign.events if kind == "quarantined")
     assert (quarantined["deaths"], quarantined["trials"]) == (5, 5)
     assert campaign.column("verdict") == ["crashed"] * 5 + ["indeterminate"] * 3
+
+
+def test_a_kernel_that_writes_into_the_connection_of_the_engine_ends_the_campaign_with_a_line(make: Any) -> None:
+    """Nobody can tell afterwards whose rows these were."""
+    send = "os.write(fd, (3).to_bytes(4, 'big') + b'\\xc1\\xc1\\xc1')"
+    sockets = "[fd for fd in range(3, 64) if 'socket' in os.path.realpath(f'/proc/self/fd/{{fd}}')]"
+    campaign = make(f"[{send} for fd in {sockets.format()}]")
+    with campaign.supervisor() as supervisor, pytest.raises(InternalError, match="a kernel wrote into its connection"):
+        supervisor.run(iter([Job(campaign.shard(0, 8))]), campaign.finished.append, campaign.count)
