@@ -1,4 +1,8 @@
-"""Decide suspicious elements with Arb or mpmath where the truth is only a screen in the target's own precision."""
+"""Arb or mpmath in the place of a truth that has only the target's own precision: a screen.
+
+No operator has one where long double is wider than float64. Elsewhere the screen of float64 may be the very code under
+test, so it decides nothing: every element is evaluated exactly, or as many as SCREEN_WORK allows, evenly spaced.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from fuzz.backends.base import Array
 from fuzz.measure import Measurement, Spot, Yardstick
 from fuzz.oracle.arithmetic import Arithmetic, adjudicator
 from fuzz.oracle.element import SliceTooLarge, evaluate
+from fuzz.oracle.slices import slice_size
 from fuzz.thresholds import ACCEPT, FLAG
 from fuzz.workbench import Bench, Rung
 
@@ -20,6 +25,8 @@ MOST = 512
 """Elements adjudicated a trial at most, the largest rho first, until one is confirmed: a defect costs one evaluation. A
 screen errs by about one bound, and by everything where a function of SciPy flushes subnormal results (erfc)."""
 
+SCREEN_WORK = 100_000
+"""Scalar operations that the elements behind a screen may cost: a third of a second."""
 
 UNDEFINED = (SliceTooLarge, ZeroDivisionError, ValueError, OverflowError)
 """Why an element has no exact value: too much work; an argument at a pole or outside the domain (mpmath raises)."""
@@ -31,21 +38,23 @@ def is_screen(rung: Rung) -> bool:
 
 
 def measure(bench: Bench, rung: Rung, output: int, values: Array) -> Measurement:
-    """Figures of one output; elements above one bound of a truth that is a screen only are evaluated exactly."""
+    """Figures of one output. Behind a screen, elements are evaluated exactly: evenly spaced, then the largest rho."""
     yardstick = rung.yardsticks[output]
     measured = yardstick.measure(values)
     if not is_screen(rung):
         return measured
     measured = structs.replace(measured, equal=measured.equal and not measured.size)  # to a screen: not for certain
-    if not measured.rho.largest > ACCEPT:
-        return measured
     arithmetic = adjudicator()
-    if arithmetic is None:
+    if arithmetic is None or not measured.size:
         return measured
     flat = values.reshape(-1)
     truths: dict[int, float] = {}
+    for position in _spaced(bench, output, flat.size):
+        if np.isfinite(flat[position]) and np.isfinite(yardstick.value[position]):
+            with contextlib.suppress(*UNDEFINED):
+                truths[position] = _adjudicate(bench, rung, output, position, float(flat[position]), arithmetic)
     try:
-        while len(truths) < MOST:
+        for _ in range(MOST):
             position = int(yardstick.rho.argmax())
             if position in truths or not yardstick.rho[position] > ACCEPT:
                 break
@@ -53,6 +62,12 @@ def measure(bench: Bench, rung: Rung, output: int, values: Array) -> Measurement
     except SliceTooLarge:
         return measured
     return _with_spot(yardstick, flat, measured, truths)
+
+
+def _spaced(bench: Bench, output: int, size: int) -> range:
+    """Positions evaluated whatever the screen says."""
+    affordable = max(1, SCREEN_WORK // max(1, slice_size(bench.program, output)))
+    return range(0, size, -(-size // affordable))
 
 
 def replaced(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from msgspec import Struct, structs
@@ -20,7 +21,7 @@ from fuzz.probe import probe, probe_benign, shortened
 from fuzz.rounding import misrounded
 from fuzz.targets import Target
 from fuzz.thresholds import FLAG
-from fuzz.workbench import Bench, Workbench
+from fuzz.workbench import Bench, Rung, Workbench
 from strategies.contract import Criterion
 
 
@@ -72,7 +73,9 @@ class Assessor:
         if suspicious(measured) or self._climbs:
             rho = rung.yardsticks[output].rho.copy() if measured.size else np.empty(0)
             values = values.copy()
-            climbed = Climb(self._bench, target, output, measured, rho, self._seed, self._index)
+            climbed = Climb(
+                self._bench, target, output, measured, rho, self._seed, self._index, partial(self._check, self._bench)
+            )
             answer = climb(climbed, self._run)
             if isinstance(answer, Ladder):
                 ladder = answer
@@ -85,6 +88,11 @@ class Assessor:
         if died is not None:
             judgement = Judgement(died.verdict, f"in the other precision: {died.error}")
         return Assessment(values, measured, judgement, ladder, certified)
+
+    def _check(self, bench: Bench, rung: Rung, output: int) -> None:
+        """The truth of a rung or a probe that a finding may rest on."""
+        if (arithmetic := self._arithmetic()) is not None:
+            Certifier(bench, arithmetic, self._seed, self._index, self._targets).check(rung, output)
 
     def _certifies(self) -> Certifier | None:
         if self._certifier is None and (arithmetic := self._arithmetic()) is not None:
@@ -137,9 +145,9 @@ class Assessor:
         answer: Probe | Failure
         if problem is not None:
             bench = self._workbench.bench(problem)
-            answer = probe(self._bench, bench, target, output, self._seed, self._index, self._run)
+            answer = probe(self._bench, bench, target, output, self._seed, self._index, self._run, self._check)
         elif ladder.high_rho <= FLAG:  # a narrower format inside: nothing else errs in the lower format alone
-            answer = probe_benign(self._bench, target, output, self._seed, self._index, self._run)
+            answer = probe_benign(self._bench, target, output, self._seed, self._index, self._run, self._check)
         else:
             return None
         return answer if isinstance(answer, Probe) else None

@@ -1,5 +1,7 @@
 """Check the oracle itself: a few elements of some trials once more, in arithmetic that encloses every error.
 
+Every trial with a flagged element is among them, and so are the rungs of the ladder that its verdict rests on.
+
 The truth claims an error of at most u_ref/u = 2^-11 of the bound it judges by (notes to `wide_dtype`). If Arb says
 otherwise, the oracle is wrong and so may be every verdict: the campaign stops.
 """
@@ -62,7 +64,19 @@ class Certifier:
         chosen = self._chosen(output, rung.yardsticks[output].rho) if measured.size else []
         if is_screen(rung):
             return replaced(self._bench, rung, output, values, measured, chosen, self._arithmetic)
-        return sum(self._agrees(rung, output, position) for position in chosen), measured
+        return sum(self._agrees(rung, output, at, self._evaluated(rung, output, at)) for at in chosen), measured
+
+    def check(self, rung: Rung, output: int) -> int:
+        """How many elements of a rung of the ladder were checked: the largest rho and one at random.
+
+        Its inputs change from draw to draw: nothing is kept. Raises InternalError as `certify` does.
+        """
+        rho = rung.yardsticks[output].rho
+        if not rho.size or is_screen(rung) or slice_size(self._bench.program, output) > WORK:
+            return 0
+        random = int(stream(*self._draw, f"certified rung {output}").integers(rho.size))
+        chosen = dict.fromkeys((int(rho.argmax()), random))
+        return sum(self._agrees(rung, output, at, self._evaluate(rung, output, at)) for at in chosen)
 
     def _chosen(self, output: int, rho: Any) -> list[int]:
         """Positions, the worst first; fewer where the elements are long reductions."""
@@ -77,11 +91,10 @@ class Certifier:
         share = WORK // (cost * self._targets * len(self._bench.output_shapes))
         return chosen[:share] if share else self._drawn[output][:1]
 
-    def _agrees(self, rung: Rung, output: int, position: int) -> bool:
+    def _agrees(self, rung: Rung, output: int, position: int, exact: Exact | None) -> bool:
         """Whether the truth is confirmed at an element; False where one of both is not finite or not known."""
         yardstick, a = rung.yardsticks[output], self._arithmetic
         value, bound = yardstick.value[position], float(yardstick.bound[position])
-        exact = self._evaluated(rung, output, position)
         if exact is None or not (np.isfinite(value) and math.isfinite(bound)):
             return False
         allowed = a.apply("multiply", a.number(TOLERATED * bound), a.number(yardstick.u))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +11,7 @@ from msgspec import Struct, structs
 from fuzz.adjudicate import measure
 from fuzz.backends.base import Array
 from fuzz.execution import LADDER, Failure, Run
-from fuzz.judge import Downcast, Ladder
+from fuzz.judge import Downcast, Ladder, suspicious
 from fuzz.measure import Measurement, Yardstick
 from fuzz.targets import Target
 from fuzz.thresholds import FLAG, LOST, lost_at_most
@@ -66,6 +67,8 @@ class Climb(Struct, frozen=True, dict=True):
     """rho of every element at the target's own dtype (a copy)."""
     seed: int
     index: int
+    check: Callable[[Rung, int], object] = lambda rung, output: None
+    """Certifies the truth of a rung, and raises where it is wrong."""
 
     @cached_property
     def pair(self) -> Pair:
@@ -87,6 +90,14 @@ def climb(c: Climb, run: Run) -> Ladder | Failure:
     return ladder
 
 
+def _measured(c: Climb, rung: Rung, values: Array) -> Measurement:
+    """Figures of a rung, whose truth is checked where a finding may rest on it."""
+    measured = measure(c.bench, rung, c.output, values)
+    if suspicious(measured) or suspicious(c.measured):
+        c.check(rung, c.output)
+    return measured
+
+
 def _climb_up(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     wide = c.at(c.pair.high)
     high = c.bench.rung(c.pair.high, LADDER)
@@ -94,7 +105,7 @@ def _climb_up(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     outcome = run(c.bench, wide, LADDER)
     if isinstance(outcome, Failure):
         return outcome
-    measured = measure(c.bench, high, c.output, outcome.values[c.output])
+    measured = _measured(c, high, outcome.values[c.output])
     slope, saturated = _slope(
         c.rho, high.yardsticks[c.output].rho, home.yardsticks[c.output], high.yardsticks[c.output]
     )
@@ -117,7 +128,7 @@ def _climb_further(c: Climb, run: Run, ladder: Ladder) -> Ladder:
     outcome = run(c.bench, c.at(_UPPER.low), LADDER)
     if isinstance(outcome, Failure):
         return structs.replace(ladder, no_above=outcome.error)
-    measured = measure(c.bench, middle, c.output, outcome.values[c.output])
+    measured = _measured(c, middle, outcome.values[c.output])
     rho = middle.yardsticks[c.output].rho.copy()
     above = _climb_up(structs.replace(c, target=c.at(_UPPER.low), measured=measured, rho=rho), run, middle)
     if isinstance(above, Failure):
@@ -133,7 +144,7 @@ def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     outcome = run(c.bench, narrow, LADDER)
     if isinstance(outcome, Failure):
         return outcome
-    measured = measure(c.bench, low, c.output, outcome.values[c.output])
+    measured = _measured(c, low, outcome.values[c.output])
     slope, saturated = _slope(low.yardsticks[c.output].rho, c.rho, low.yardsticks[c.output], home.yardsticks[c.output])
     saturated = saturated and _losable(home, c.output)
     rho = measured.rho.largest
@@ -144,7 +155,7 @@ def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
         _fill(low, high, c, salt=0)
         first = run(c.bench, c.target, LADDER)
         if not isinstance(first, Failure):
-            measure(c.bench, high, c.output, first.values[c.output])
+            _measured(c, high, first.values[c.output])
             ladder = structs.replace(ladder, downcast=_downcast(c, run, c.target, low, first.values[c.output].copy()))
     return _second_opinion(c, run, ladder) if saturated else ladder
 
@@ -196,12 +207,12 @@ def _second_opinion(c: Climb, run: Run, ladder: Ladder) -> Ladder:
     narrow = run(c.bench, c.at(c.pair.low), LADDER)
     if isinstance(narrow, Failure):
         return ladder
-    measure(c.bench, low, c.output, narrow.values[c.output])
+    _measured(c, low, narrow.values[c.output])
     _fill(low, high, c, salt=3)
     wide = run(c.bench, c.at(c.pair.high), LADDER)
     if isinstance(wide, Failure):
         return ladder
-    measure(c.bench, high, c.output, wide.values[c.output])
+    _measured(c, high, wide.values[c.output])
     one, other = low.yardsticks[c.output], high.yardsticks[c.output]
     slope, _ = _slope(one.rho, other.rho, one, other)
     return structs.replace(ladder, slope=slope, saturated=True)
@@ -215,7 +226,7 @@ def benign_rho(c: Climb, run: Run) -> float | None:
     outcome = run(c.bench, c.target, LADDER)
     if isinstance(outcome, Failure):
         return None
-    measured = measure(c.bench, rung, c.output, outcome.values[c.output])
+    measured = _measured(c, rung, outcome.values[c.output])
     return None if measured.nonfinite_mismatch else measured.rho.largest
 
 
@@ -269,7 +280,7 @@ def _rms_on_normal(c: Climb, run: Run, wide: Target) -> float:
     outcome = run(c.bench, wide, LADDER)
     if isinstance(outcome, Failure):
         return 0.0
-    measure(c.bench, high, c.output, outcome.values[c.output])
+    _measured(c, high, outcome.values[c.output])
     return _rms_in_low_bounds(c.pair, high, c.output)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from msgspec import structs
 
@@ -36,7 +38,13 @@ def shortened(bench: Bench) -> Problem | None:
     return None
 
 
-def probe(bench: Bench, short: Bench, target: Target, output: int, seed: int, index: int, run: Run) -> Probe | Failure:
+Check = Callable[[Bench, Rung, int], object]
+"""Certifies the truth of one output of a rung, and raises where it is wrong."""
+
+
+def probe(
+    bench: Bench, short: Bench, target: Target, output: int, seed: int, index: int, run: Run, check: Check
+) -> Probe | Failure:
     """Run `target` on the shortened problem `short`, on the same kind of data and on N(0,1).
 
     In the ladder's buffers: a problem that is short already is the trial's own, whose inputs and truth must stay.
@@ -46,9 +54,9 @@ def probe(bench: Bench, short: Bench, target: Target, output: int, seed: int, in
         draw(structs.replace(short.problem, home=target.dtype), short.contract, seed, index, rung.arena.arrays)
     except ValueError as error:  # given arrays have one shape only
         return Failure("unsupported", str(error))
-    same = _rho(short, rung, target, output, run)
+    same = _rho(short, rung, target, output, run, check)
     draw_normal(short, rung, seed, index)
-    benign = _rho(short, rung, target, output, run)
+    benign = _rho(short, rung, target, output, run, check)
     if isinstance(same, Failure):
         return same
     if isinstance(benign, Failure):
@@ -57,11 +65,13 @@ def probe(bench: Bench, short: Bench, target: Target, output: int, seed: int, in
     return Probe(float(same.max(initial=0.0)), float(benign.max(initial=0.0)), share)
 
 
-def probe_benign(bench: Bench, target: Target, output: int, seed: int, index: int, run: Run) -> Probe | Failure:
+def probe_benign(
+    bench: Bench, target: Target, output: int, seed: int, index: int, run: Run, check: Check
+) -> Probe | Failure:
     """The same for a problem that has no shorter form: on N(0,1) alone."""
     rung = bench.rung(target.dtype, LADDER)
     draw_normal(bench, rung, seed, index)
-    benign = _rho(bench, rung, target, output, run)
+    benign = _rho(bench, rung, target, output, run, check)
     if isinstance(benign, Failure):
         return benign
     share = float(np.mean(benign > FLAG)) if benign.size else 0.0
@@ -69,11 +79,12 @@ def probe_benign(bench: Bench, target: Target, output: int, seed: int, index: in
     return Probe(largest, largest, share, shortened=False)
 
 
-def _rho(short: Bench, rung: Rung, target: Target, output: int, run: Run) -> Array | Failure:
+def _rho(short: Bench, rung: Rung, target: Target, output: int, run: Run, check: Check) -> Array | Failure:
     rung.refresh()
     outcome = run(short, target, LADDER)
     if isinstance(outcome, Failure):
         return outcome
     rung.yardsticks[output].measure(outcome.values[output])
+    check(short, rung, output)
     result: Array = rung.yardsticks[output].rho.copy()
     return result

@@ -120,7 +120,7 @@ class Bound:
         working = precision(dtype).numpy
         for number, node in enumerate(program.nodes):
             operands: tuple[Operand, ...] = tuple(
-                self.frames[a.node] if isinstance(a, Ref) else Constant(a, working) for a in node.arguments
+                self.frames[a.node] if isinstance(a, Ref) else Constant(a, working, wide) for a in node.arguments
             )
             if number < len(program.inputs):
                 self.frames.append(_input_frame(Frame(node, (), (0,), wide, charges)))
@@ -186,14 +186,10 @@ def charges_for(
     )
 
 
-def wide_dtype(program: Program, dtype: DType) -> np.dtype[Any]:
-    """Arithmetic for the truth: float64 for narrower dtypes; for float64, longdouble where it has 63 bits and more and
-    every primitive has a longdouble loop, else float64 as a screen that `element` adjudicates."""
-    if dtype != "float64":
-        return np.dtype(np.float64)
-    wider = np.finfo(np.longdouble).nmant >= 63 and all(
-        PRIMITIVES[node.primitive].longdouble for node in program.nodes if node.primitive != "input"
-    )
+def wide_dtype(dtype: DType) -> np.dtype[Any]:
+    """Arithmetic for the truth: float64 for narrower dtypes; for float64, longdouble where it has 63 bits and more,
+    else float64 as a screen that `fuzz.adjudicate` replaces."""
+    wider = dtype == "float64" and np.finfo(np.longdouble).nmant >= 63
     return np.dtype(np.longdouble) if wider else np.dtype(np.float64)
 
 
@@ -208,7 +204,7 @@ def bound(
 ) -> Bound:
     """The bound interpreter of `program` for implementations that work in `dtype`."""
     charges = charges_for(dtype, profile=profile, flush=flush, rounding=rounding, updating=updating)
-    return Bound(program, dtype, wide_dtype(program, dtype), charges)
+    return Bound(program, dtype, wide_dtype(dtype), charges)
 
 
 def _all_finite(values: Real) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from fuzz.oracle.arithmetic import Arithmetic
+from fuzz.oracle.named import exact_constant
 from fuzz.oracle.primitives import PRIMITIVES, call_arguments
 from fuzz.oracle.program import Argument, Node, Program, Ref
 from strategies.contract import Shape
@@ -91,7 +92,9 @@ class _Slice:
         return self.program.nodes[argument.node].shape if isinstance(argument, Ref) else ()
 
     def _fetch(self, argument: Argument, index: Index) -> Any:
-        return self.value(argument.node, index) if isinstance(argument, Ref) else self.arithmetic.number(argument)
+        return (
+            self.value(argument.node, index) if isinstance(argument, Ref) else exact_constant(argument, self.arithmetic)
+        )
 
     def _broadcast(self, argument: Argument, index: Index) -> Any:
         shape = self._argument_shape(argument)

@@ -15,9 +15,14 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from fuzz.oracle.models import Model
+from fuzz.oracle.named import inexact, wide_constant
 from fuzz.oracle.program import Node
 
 Real: TypeAlias = NDArray[Any]
+
+
+_COPIES = frozenset({"negative", "absolute", "maximum", "minimum", "where", "max", "min", "gather"})
+"""Primitives whose result is one of their operands, but for its sign."""
 
 
 class Charges(Struct, frozen=True):
@@ -41,6 +46,20 @@ class Charges(Struct, frozen=True):
         float16 numbers are rarely far above the smallest normal one, 6e-5: an allowance everywhere would excuse more.
         """
         return np.where(magnitude < 2.0 * self.u * self.flush, self.flush, 0.0)
+
+    def flushed_sums(self, count: Any, total: Any, value: Any, small: Any) -> Any:
+        """The allowance for flushing the partial sums of `count` terms, in any order.
+
+        `total` is the sum of their magnitudes, `value` that of the terms: where both agree nothing cancels, and a
+        partial sum is subnormal only if its terms are (`small` of them). Elsewhere each may be.
+        """
+        cancels = total * (1.0 - 4.0 * self.u) > np.abs(value)
+        sums = np.where(cancels, np.maximum(np.subtract(count, 1), 0), small)
+        return self.flush * sums
+
+    def subnormal(self, magnitude: Any) -> Any:
+        """Where a number is subnormal, or may be rounded to one."""
+        return (magnitude > 0) & (magnitude < 2.0 * self.u * self.flush)
 
     def read_as_zero(self, magnitude: Any) -> Any:
         """The allowance for an input of this magnitude where it is subnormal; none for 0, which stays what it is.
@@ -73,9 +92,10 @@ class Operand:
 class Constant(Operand):
     """A number in the reference. One that the working precision cannot hold is charged its rounding."""
 
-    def __init__(self, value: float, dtype: np.dtype[Any]) -> None:
-        self.value = value
-        self.parts = {} if float(dtype.type(value)) == value else {0: abs(value)}
+    def __init__(self, value: float, dtype: np.dtype[Any], wide: np.dtype[Any]) -> None:
+        self.value = wide_constant(value, wide)
+        held = float(dtype.type(value)) == value and not inexact(value)
+        self.parts = {} if held else {0: abs(value)}
 
     def magnitude(self) -> float:
         return abs(float(self.value))
@@ -212,15 +232,18 @@ class Frame(Operand):
             else:
                 magnitude = self.magnitude()
                 self.put(0, magnitude if share == 1.0 else np.multiply(magnitude, share, out=self._scratch))
-        if self.charges.rounding:
-            if underflows and self.charges.underflow:
-                # below the normal range the ulp is the smallest subnormal: `units` of half of it
-                self.put(0, self.charges.underflow * max(1.0, units))
-            if self.charges.flush:
-                self.put(0, self.charges.flushed(self.magnitude()))
+        if self.charges.rounding and underflows and self.charges.underflow:
+            # below the normal range the ulp is the smallest subnormal: `units` of half of it
+            self.put(0, self.charges.underflow * max(1.0, units))
 
     def finish(self, careful: bool) -> None:
-        """Parts nobody touched are zero; in careful mode a nonfinite value carries no error."""
+        """Parts nobody touched are zero; in careful mode a nonfinite value carries no error.
+
+        Whatever the operation, a subnormal result may be flushed; copies and selections pass on what their operands are
+        charged.
+        """
+        if self.charges.flush and self.charges.rounding and 0 in self.parts and self.node.primitive not in _COPIES:
+            self.put(0, self.charges.flushed(self.magnitude()))
         for key, part in self.parts.items():
             if key not in self._fresh:
                 part.fill(0.0)

@@ -24,8 +24,6 @@ class Primitive(Struct, frozen=True):
     kind: str
     """elementwise | view | gather | reduction | scan | matmul"""
     static: tuple[str, ...] = ()
-    longdouble: bool = True
-    """Has a loop for np.longdouble; scipy.special mostly has none."""
 
     @property
     def arity(self) -> int:
@@ -95,8 +93,8 @@ def taken(x: Any, constant: Any, *, positions: Any, padded: bool) -> Any:
     return values
 
 
-def _elementwise(*functions: np.ufunc, longdouble: bool = True) -> list[Primitive]:
-    return [Primitive(f.__name__, f, "elementwise", longdouble=longdouble) for f in functions]
+def _elementwise(*functions: np.ufunc) -> list[Primitive]:
+    return [Primitive(f.__name__, f, "elementwise") for f in functions]
 
 
 PRIMITIVES: dict[str, Primitive] = {
@@ -106,8 +104,8 @@ PRIMITIVES: dict[str, Primitive] = {
         *_elementwise(np.sqrt, np.exp, np.expm1, np.log, np.log1p, np.tanh, np.maximum, np.minimum),
         *_elementwise(np.exp2, np.log2, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.arcsinh, np.arctanh, np.sign),
         *_elementwise(np.greater, np.greater_equal, np.less, np.less_equal),
-        *_elementwise(scipy.special.erf, scipy.special.erfc, scipy.special.erfinv, longdouble=False),
-        *_elementwise(scipy.special.gammaln),  # the oracle's own in longdouble: see loggamma
+        # the oracle's own in longdouble, of which scipy.special has no loop: see errorfunctions, loggamma
+        *_elementwise(scipy.special.erf, scipy.special.erfc, scipy.special.erfinv, scipy.special.gammaln),
         Primitive("where", np.where, "elementwise"),
         Primitive("reshape", np.reshape, "view", ("shape",)),
         Primitive("transpose", np.transpose, "view", ("axes",)),

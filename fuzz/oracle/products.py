@@ -94,6 +94,10 @@ def cumsum(f: Frame) -> None:
     if not f.charges.rounding:
         return
     running = np.cumsum(x.magnitude(), axis=axis)
+    if f.charges.flush:
+        count = np.arange(1, n + 1).reshape(-1, *(1,) * (f.value.ndim - 1 - axis))
+        small = np.cumsum(f.charges.subnormal(x.magnitude()), axis=axis)
+        f.put(0, f.charges.flushed_sums(count, running, f.value, small))
     start = 1  # the first prefix is a copy
     for length in prefix_classes(n):
         here: tuple[Any, ...] = (slice(None),) * axis + (slice(start, length),)

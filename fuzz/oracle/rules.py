@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special
 
 from fuzz.oracle import products
+from fuzz.oracle.errorfunctions import erf, erfc, erfinv
 from fuzz.oracle.frames import Frame, Operand, Real
 from fuzz.oracle.functions import gammaln, sign, wave
 
@@ -175,6 +175,18 @@ def _sum(f: Frame) -> None:
         f.put(key, np.sum(part, axis=axis, keepdims=keepdims))
     if n > 1 and f.charges.rounding:
         f.put(n, np.sum(x.magnitude(), axis=axis, keepdims=keepdims))
+    _flushed_sums(f, x)
+
+
+def _flushed_sums(f: Frame, x: Operand, scale: float = 1.0) -> None:
+    """The flush allowance for the partial sums of x, times `scale`."""
+    axis, keepdims, n = f.static["axis"], f.static["keepdims"], f.static["length"]
+    if not (f.charges.flush and f.charges.rounding and n > 1):
+        return
+    magnitude = x.magnitude()
+    total = np.sum(magnitude, axis=axis, keepdims=keepdims)
+    small = np.count_nonzero(f.charges.subnormal(magnitude), axis=axis, keepdims=keepdims)
+    f.put(0, scale * f.charges.flushed_sums(n, total, f.value / scale, small))
 
 
 def _mean(f: Frame) -> None:
@@ -185,6 +197,8 @@ def _mean(f: Frame) -> None:
         f.put(key, np.mean(part, axis=axis, keepdims=keepdims))
     if n > 1 and f.charges.rounding:
         f.put(n, np.mean(x.magnitude(), axis=axis, keepdims=keepdims))
+    if n > 1:
+        _flushed_sums(f, x, 1.0 / n)
     f.local()
 
 
@@ -289,8 +303,12 @@ def _matmul(f: Frame) -> None:
         if f.charges.underflow:
             f.put(0, max(k, 1) * f.charges.underflow)  # every product may underflow
         if f.charges.flush:
+            small = np.zeros_like(f.value)
             for i in range(k):
-                f.put(0, f.charges.flushed(ma[..., :, i, None] * mb[..., None, i, :]))
+                term = ma[..., :, i, None] * mb[..., None, i, :]
+                f.put(0, f.charges.flushed(term))
+                small += f.charges.subnormal(term)
+            f.put(0, f.charges.flushed_sums(k, product, f.value, small))
 
 
 RULES: dict[str, Rule] = {
@@ -307,8 +325,8 @@ RULES: dict[str, Rule] = {
     "log": _elementary(np.log, lambda x, z: 1.0 / x),
     "log1p": _elementary(np.log1p, lambda x, z: 1.0 / (1.0 + x)),
     "tanh": _elementary(np.tanh, lambda x, z: 1.0 - z * z),
-    "erf": _elementary(scipy.special.erf, _gauss),
-    "erfc": _elementary(scipy.special.erfc, _gauss),
+    "erf": _elementary(erf, _gauss),
+    "erfc": _elementary(erfc, _gauss),
     "exp2": _elementary(np.exp2, lambda x, z: math.log(2.0) * z),
     "log2": _elementary(np.log2, lambda x, z: 1.0 / (math.log(2.0) * x)),
     "sin": wave(np.sin, np.cos),
@@ -318,7 +336,7 @@ RULES: dict[str, Rule] = {
     "cosh": _elementary(np.cosh, lambda x, z: np.sinh(x)),
     "arcsinh": _elementary(np.arcsinh, _inverse_hypot),
     "arctanh": _elementary(np.arctanh, lambda x, z: 1.0 / ((1.0 - x) * (1.0 + x))),
-    "erfinv": _elementary(scipy.special.erfinv, lambda x, z: (math.sqrt(math.pi) / 2.0) * np.exp(z * z)),
+    "erfinv": _elementary(erfinv, lambda x, z: (math.sqrt(math.pi) / 2.0) * np.exp(z * z)),
     "gammaln": gammaln,
     "sign": sign,
     "greater": _comparison(np.greater),

@@ -12,6 +12,7 @@ from running import Cli, rows_of
 from trial_cases import Lab
 
 import fuzz.assess
+import fuzz.oracle.bound
 import fuzz.trial
 from fuzz.certify import RANDOM, WORST, due
 from fuzz.errors import InternalError
@@ -88,25 +89,72 @@ def test_no_operator_contradicts_on_any_family_of_inputs(lab: Lab, dtype: str) -
             lab.trial(lab.problem(name, inputs, dims, dtype), Target("numpy", "cpu", dtype), ladder=False)
 
 
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long double has the digits of float64, as on Windows and on Apple's processors: truths of float64 are screens."""
+    monkeypatch.setattr(fuzz.oracle.bound, "wide_dtype", lambda dtype: np.dtype(np.float64))
+
+
 @needs_arithmetic
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("always", "narrow")
 def test_a_screen_is_replaced_not_contradicted(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """gelu's truth in float64 is SciPy's erf in float64; wrong by half a bound it stays a screen."""
-    monkeypatch.setitem(RULES, "erf", off_by(RULES["erf"], 0.5))
+    """Wrong by half a bound it stays a screen."""
+    monkeypatch.setitem(RULES, "erfc", off_by(RULES["erfc"], 0.5))
     row = healthy(lab, "gelu", "float64", "scipy", "uniform(0.5,2)")
     assert row["certified"] == WORST + RANDOM
     assert row["verdict"] == "rounding"
 
 
 @needs_arithmetic
-def test_a_replaced_element_has_the_exact_rho(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("narrow")
+def test_a_screen_that_is_the_code_under_test_hides_nothing(lab: Lab) -> None:
+    """SciPy's erfc is both: it gives 0 where the result is a subnormal number."""
+    row = healthy(lab, "erfc", "float64", "scipy", "constant(26.7)", n=4)
+    assert row["verdict"] == "subnormals_flushed"
+    row = healthy(lab, "erfc", "float64", "scipy", "uniform(0,1)", n=40)
+    assert 0 < row["rho_max"] < 1
+
+
+def test_scipy_in_float64_is_not_judged_by_itself(lab: Lab) -> None:
+    for operator, recipe in (("erfc", "constant(26.7)"), ("gelu", "constant(-37.9)")):
+        assert healthy(lab, operator, "float64", "scipy", recipe, n=4)["verdict"] == "subnormals_flushed"
+    for operator in ("erf", "erfc", "erfinv", "gelu"):
+        assert healthy(lab, operator, "float64", "scipy", "uniform(0,1)", n=40)["rho_max"] > 0
+
+
+@needs_arithmetic
+@pytest.mark.parametrize("operator", ["tanh", "logsumexp"])
+def test_a_wrong_truth_of_the_ladder_is_an_internal_error(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, operator: str
+) -> None:
+    """Wrong by 2e-8: nothing in float32, everything in float64, and both libraries would be accused."""
+    primitive = "tanh" if operator == "tanh" else "log1p"
+    right = RULES[primitive]
+
+    def wrong(f: Frame) -> None:
+        right(f)
+        f.value *= 1.0 + 2e-8
+
+    monkeypatch.setitem(RULES, primitive, wrong)
     monkeypatch.setattr(fuzz.assess, "due", lambda *_: False)
-    before = healthy(lab, "gelu", "float64", "scipy", "uniform(0.5,2)", n=4)
-    monkeypatch.setattr(fuzz.assess, "due", lambda *_: True)
-    after = healthy(lab, "gelu", "float64", "scipy", "uniform(0.5,2)", n=4)
-    assert before["certified"] is None
-    assert after["certified"] == 4
-    assert after["rho_max"] != before["rho_max"]
+    problem = lab.problem(operator, None, {"n": 40} if operator == "tanh" else {"rows": 4, "n": 8})
+    with pytest.raises(InternalError, match=r"in float64: the oracle's truth is .*Arb|mpmath"):
+        lab.trial(problem, Target("numpy", "cpu", "float32"))
+
+
+@needs_arithmetic
+def test_a_wrong_truth_of_the_narrower_rung_is_found_too(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = RULES["exp"]
+
+    def wrong(f: Frame) -> None:
+        right(f)
+        if f.charges.u == 2.0**-24:
+            f.value *= 1.5
+
+    monkeypatch.setitem(RULES, "exp", wrong)
+    off = lab.target("exp", lambda x: np.exp(x) * 1.01, dtype="float64")
+    with pytest.raises(InternalError, match="of exp in float32"):
+        lab.trial(lab.problem("exp", dtype="float64"), off)
 
 
 @pytest.mark.usefixtures("always")

@@ -67,8 +67,8 @@ def check(operator: str, arrays: list[Array], dims: dict[str, int], attributes: 
                 assert abs(exact) > 1.79e308, (operator, name, position)
                 continue
             high = float(value)
-            if abs(exact) < 1e-306 and operator == "gelu":
-                continue  # SciPy's erfc gives 0 for subnormal results: fuzz.adjudicate looks at those
+            if abs(exact) < 1e-306 and operator == "gelu" and name == "plain float64":
+                continue  # SciPy's erfc gives 0 for subnormal results
             error = abs(mp.mpf(high) + mp.mpf(float(value - high)) - exact)  # a longdouble is two doubles
             assert error <= 2 * U64 * mp.mpf(float(excused[position])) + mp.mpf(5e-324), (operator, name, position)
     exact_evaluations(traced, arrays, truth, excused)
