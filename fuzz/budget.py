@@ -15,6 +15,8 @@ from strategies.standard import TRIALS as TRIALS_OF_SET
 TRIALS = 1000
 """Where the request names no end."""
 DECIDED = "decided"
+OVER = "are over"
+"""End of the reason why a run stopped, where its time did it."""
 MOST_UNDECIDED = 1_000_000
 """Trials a problem after which a campaign that waits for a decision gives up: a rate may lie at its threshold."""
 
@@ -48,10 +50,14 @@ def _threshold(spec: CampaignSpec) -> float:
 
     if spec.until != DECIDED:
         raise UserError(f"cannot read until = {spec.until!r}: write {DECIDED}")
-    if spec.published is not None:
-        events, _, trials = spec.published.rate.partition("/")
-        return int(events) / int(trials)
     rate = failing_rate(spec.fail_on) if spec.fail_on is not None else None
+    if spec.published is not None:
+        if rate is not None:
+            raise UserError(f"two rates to decide against, {spec.published.rate} and {spec.fail_on}: leave out one")
+        events, _, trials = spec.published.rate.partition("/")
+        rate = int(events) / int(trials)
+    if rate is not None and not 0 < rate < 1:
+        raise UserError(f"cannot decide against a rate of {rate:g}: name one between 0 and 1, e.g. rate>0.01")
     if rate is None:
         raise UserError(
             "until decided needs a rate to decide against: add --published 38/5000, or --fail-on 'rate>0.01' "
@@ -91,7 +97,7 @@ class Stop:
             if self.interrupted:
                 self.reason = self.interrupted
             elif self._limit is not None and self._clock.seconds() >= self._limit:
-                self.reason = f"{duration.text(self._limit)} are over"
+                self.reason = f"{duration.text(self._limit)} {OVER}"
             elif self._decided():
-                self.reason = "decided"
+                self.reason = DECIDED
         return bool(self.reason)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -230,6 +231,7 @@ def doctor(extensions: Extensions = [], debug: Debug = False) -> int:  # noqa: B
 def main() -> None:
     """Entry point: user errors become one line, Ctrl-C exit code 130."""
     limit_threads()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     try:
         code = invoke(sys.argv[1:])
         sys.stdout.flush()

@@ -26,7 +26,7 @@ from fuzz.spec import read_toml, resolve
 from fuzz.supervisor import Limits
 from fuzz.targets import split_targets
 from results.known import read_known
-from results.manifest import KNOWN, read_manifest
+from results.manifest import KNOWN, read_manifest, resume_command
 from strategies.contract import Scalar
 from strategies.expressions import RecipeError, split_input
 
@@ -143,8 +143,8 @@ def report(directory: Path, told: Told = NOTHING_MORE) -> int:
     results = open_results(directory)
     asked, known = _asked(directory)
     found, decision = decide(results, *checked(asked, known))
-    print_report(results, console(), found)
     publish(results, found, told.junit, told.github)
+    print_report(results, console(), found)
     if known is not None or asked != NEW:
         print(f"{'fails' if decision.failed else 'passes'}: {decision.why}", file=sys.stderr)
     return FOUND if decision.failed else 0
@@ -226,7 +226,7 @@ def _compute(campaign: Campaign, settings: Settings) -> None:
     if outcome.restarts:
         print(f"{outcome.restarts} worker processes ended and were replaced", file=sys.stderr)
     if outcome.interrupted:
-        raise Interrupted(f"{outcome.reason}: `ulpfuzz resume {path}` goes on where it stopped")
+        raise Interrupted(f"{outcome.reason}: {resume_command(path)} goes on where it stopped")
     from results.findings_file import write_findings
     from results.reading import open as open_results
 
@@ -247,7 +247,7 @@ def _interruptible(path: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         begun = CampaignDirectory(path).manifest_path.exists()
-        hint = f"`ulpfuzz resume {path}` goes on where it stopped" if begun else "nothing was computed yet"
+        hint = f"{resume_command(path)} goes on where it stopped" if begun else "nothing was computed yet"
         raise Interrupted(f"interrupted: {hint}") from None
     finally:
         signal.signal(signal.SIGTERM, before)

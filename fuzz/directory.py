@@ -17,7 +17,7 @@ from fuzz.errors import StorageError, UserError
 from fuzz.lock import LOCK, Lock, Owner, is_record
 from fuzz.manifest import Manifest, manifest_from_plain
 from results.columns import SCHEMA_VERSION
-from results.manifest import ENVIRONMENTS, FORMAT, KNOWN, MANIFEST
+from results.manifest import ENVIRONMENTS, FORMAT, KNOWN, MANIFEST, resume_command
 
 _PART = ".part"
 _BEGUN = {LOCK, "tmp", "extensions", "given", KNOWN, Path(MANIFEST).with_suffix(_PART).name}
@@ -42,7 +42,7 @@ class CampaignDirectory:
         """
         if self.manifest_path.exists():
             raise UserError(
-                f"{self.path} holds a campaign already: `ulpfuzz resume {self.path}`, or choose another --out"
+                f"{self.path} holds a campaign already: {resume_command(self.path)}, or choose another --out"
             )
         try:
             if self.path.exists() and any(self.path.iterdir()) and not self._begun():
@@ -119,7 +119,7 @@ class CampaignDirectory:
             where = error.filename or self.path
             raise StorageError(
                 f"{where} cannot be written ({error.strerror or error}): mend it, then run "
-                f"`ulpfuzz resume {self.path}`; finished shards are kept"
+                f"{resume_command(self.path)}; finished shards are kept"
             ) from error
 
     def lock(self) -> None:

@@ -7,26 +7,34 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, structs
 from rich.console import Console
 
 from fuzz import duration
+from fuzz.agenda import SURVEY_CHUNK
 from fuzz.campaign import Campaign
 from fuzz.job import Job
 from fuzz.manifest import Manifest, manifest_of
 from fuzz.plan import Shard
-from fuzz.run import PILOT_TRIALS, Settings, supervisor_of
+from fuzz.run import SHARD_SECONDS, Settings, supervisor_of
 from fuzz.spec import Resolved
-from fuzz.supervisor import Finished
+from fuzz.supervisor import Finished, Supervisor
 from results.columns import COLUMNS, ELEMENT_COLUMNS
 from results.layout import count, heading, say, table
 from results.parts import encode
 from results.until import question
 
+TRIALS, SECONDS = 64, 1.5
+"""At most so many trials of a group, for so long."""
 SAMPLED = 8
 """Groups of the plan that are tried; the others are taken to cost the same."""
 _ROWS_SHOWN = 12
+MOST_SMALL = 256
+"""Small files there are at a time: more are merged."""
+_AT = {column.name: position for position, column in enumerate(COLUMNS)}
+_PROBLEM, _INDEX = _AT["problem_id"], _AT["index"]
 
 
 class Cost(Struct, frozen=True):
@@ -42,8 +50,8 @@ def dry_run(resolved: Resolved, extensions: Sequence[Path], settings: Settings, 
     manifest = manifest_of(resolved, settings.shard_trials)
     _print_plan(manifest, console)
     with tempfile.TemporaryDirectory(prefix="ulpfuzz-") as folder:
-        few = structs.replace(resolved, ends=structs.replace(resolved.ends, trials=PILOT_TRIALS))
-        campaign = Campaign.create(few, Path(folder) / "pilot", extensions, PILOT_TRIALS)
+        few = structs.replace(resolved, ends=structs.replace(resolved.ends, trials=TRIALS))
+        campaign = Campaign.create(few, Path(folder) / "pilot", extensions, TRIALS)
         try:
             costs = _measured(campaign, settings)
         finally:
@@ -53,27 +61,45 @@ def dry_run(resolved: Resolved, extensions: Sequence[Path], settings: Settings, 
 
 def _measured(campaign: Campaign, settings: Settings) -> list[Cost]:
     """The costs of a sample of groups, spread over the plan."""
-    costs: list[Cost] = []
     groups = campaign.agenda.groups
     chosen = sorted({number * groups // SAMPLED for number in range(SAMPLED)} if groups > SAMPLED else range(groups))
-    started = time.monotonic()
-    sampled = campaign.manifest.plan == "fixed"
-
-    def finished(done: Finished) -> None:
-        nonlocal started
-        wall, trials = time.monotonic() - started, done.shard.trials
-        each = done.seconds_per_trial if sampled and trials > 1 else wall / trials
-        size = len(encode(done.rows, COLUMNS, [0])) + len(encode(done.elements, ELEMENT_COLUMNS, [0]))
-        empty = len(encode([], COLUMNS, [0])) + len(encode([], ELEMENT_COLUMNS, [0]))
-        costs.append(Cost(max(0.0, wall - each * trials), each, max(0, size - empty) / trials))
-        started = time.monotonic()
-
+    repeated = campaign.manifest.plan == "fixed"
     with supervisor_of(campaign, structs.replace(settings, workers=1)) as supervisor:
-        supervisor.run(iter([Job(Shard(0, campaign.agenda.shard(0).pieces))]), finished, lambda trials, rows: None)
-        costs.clear()  # the worker had to start
-        started = time.monotonic()
-        supervisor.run((Job(campaign.agenda.shard(number)) for number in chosen), finished, lambda trials, rows: None)
-    return costs
+        _measure(supervisor, campaign.agenda.shard(0), repeated)  # the worker has to start
+        return [_measure(supervisor, campaign.agenda.shard(number), repeated) for number in chosen]
+
+
+def _measure(supervisor: Supervisor, shard: Shard, repeated: bool) -> Cost:
+    """Run a shard for a second or two. `repeated`: its trials share one problem, which the first one compiles."""
+    ran: list[Finished] = []
+    started, begun = time.monotonic(), math.inf
+
+    def arrived(trials: int, rows: object) -> None:
+        nonlocal begun
+        begun = min(begun, time.monotonic())
+
+    supervisor.run(iter([Job(shard)]), ran.append, arrived, lambda: time.monotonic() - begun > SECONDS)
+    wall, done = time.monotonic() - started, ran[-1]
+    trials = done.position
+    each = wall / trials
+    if repeated and trials > 1:
+        each = done.seconds_per_trial or each
+    return Cost(max(0.0, wall - each * trials), each, _growth(done, trials))
+
+
+def _growth(done: Finished, trials: int) -> float:
+    """Bytes by which a file grows with a trial: those of all trials against those of the first half."""
+    half = max(1, trials // 2) if trials > 1 else 0
+    seen = {(row[_PROBLEM], row[_INDEX]): None for row in done.rows}
+    first = set(list(seen)[:half])
+    size = _size_of(done.rows, done.elements)
+    rows = [row for row in done.rows if (row[_PROBLEM], row[_INDEX]) in first]
+    elements = done.elements[: len(done.elements) * half // trials]
+    return max(0, size - _size_of(rows, elements)) / (trials - half)
+
+
+def _size_of(rows: Sequence[Sequence[Any]], elements: Sequence[Sequence[Any]]) -> int:
+    return len(encode(rows, COLUMNS, [0])) + len(encode(elements, ELEMENT_COLUMNS, [0]))
 
 
 def _print_plan(manifest: Manifest, console: Console) -> None:
@@ -104,7 +130,9 @@ def _print_estimates(manifest: Manifest, settings: Settings, costs: Sequence[Cos
     trials, total = manifest.trials, manifest.total
     busy = math.inf if trials is None else groups * (mean.setup + mean.each * trials)
     wall = busy / min(workers, groups if trials == 1 else workers)
+    most = "about"
     if asked := question(manifest.plain()):
+        most = "at most"
         say(console, f"ends when the rate of `{asked.event}` is known to lie above or below {asked.threshold:.3g}")
     if manifest.seconds is not None:
         say(console, f"ends after {duration.text(manifest.seconds)} at the latest")
@@ -112,16 +140,22 @@ def _print_estimates(manifest: Manifest, settings: Settings, costs: Sequence[Cos
     if total is None or wall < busy / workers:
         each = mean.each + (mean.setup / trials if trials else 0.0)
         total = int(wall * workers / each) if total is None else min(total, int(wall * workers / each))
-        say(console, f"about {count(total)} trials")
+        say(console, f"{most} {count(total)} trials")
     else:
-        say(console, f"{count(total)} trials" + ("" if trials is None else f" ({count(trials)} of each)"))
+        say(
+            console,
+            ("at most " if asked else "")
+            + f"{count(total)} trials"
+            + ("" if trials is None else f" ({count(trials)} of each)"),
+        )
     processes = f"{workers} worker{'s' if workers > 1 else ''}"
     say(
         console,
-        f"about {duration.text(wall)} with {processes} ({1e3 * mean.each:.3g} ms a trial, {mean.setup:.2g} s to "
-        f"compile a problem), besides starting and the report",
+        f"{most} {duration.text(wall)} with {processes} ({1e3 * mean.each:.3g} ms a trial, {mean.setup:.2g} s to "
+        "compile a problem), besides starting and the report",
     )
-    say(console, f"about {_size(total * mean.size)} on disk")
+    shards = min(total / SURVEY_CHUNK if manifest.plan == "survey" else max(1, wall / SHARD_SECONDS[0]), MOST_SMALL)
+    say(console, f"{most} {_size(total * mean.size + shards * _size_of([], []))} on disk")
     if len(costs) < groups:
         say(console, f"measured on {len(costs)} of {groups} groups")
 

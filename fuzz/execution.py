@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from fuzz.backends.base import Array, Implementation, Unsupported
+from fuzz.refusal import refuses
 from fuzz.surroundings import Arithmetic
 from fuzz.targets import Target
 from fuzz.workbench import Bench
@@ -90,6 +91,8 @@ def execute(
         message = _message(error)
         if any(words in message for words in _NO_MEMORY):
             return Failure("out_of_memory", _CAUGHT + message, implementation)
+        if isinstance(error, Exception) and refuses(bench, target, purpose, message):
+            return Failure("unsupported", message, implementation)
         return Failure("raised", message, implementation)
     finally:
         clear()
@@ -129,4 +132,4 @@ def _message(error: BaseException) -> str:
         text = ""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     message = f"{type(error).__name__}: {lines[-1] if lines else ''}"[:ERROR_LENGTH]
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in message)
+    return "".join(c if c.isprintable() else "\ufffd" for c in message)

@@ -42,11 +42,11 @@ def findings(
     found, decision = decide(results, rule, file)
     if write_known is not None:
         _write_known(found, write_known, directory)
+    publish(results, found, junit, github)
     if as_json:
         print(findings_json(results, found, decision))
     else:
         print_list(results, found, decision, console())
-    publish(results, found, junit, github)
     return FOUND if decision.failed else 0
 
 

@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from fuzz.errors import StorageError, UserError
+from results.manifest import resume_command
 
 LOCK = "lock"
 HEARTBEAT_SECONDS = 10.0
@@ -175,5 +176,5 @@ def _writing(directory: Path) -> Iterator[None]:
     except OSError as error:
         raise StorageError(
             f"{directory / LOCK} cannot be written ({error.strerror or error}): mend it, then run "
-            f"`ulpfuzz resume {directory}`; finished shards are kept"
+            f"{resume_command(directory)}; finished shards are kept"
         ) from error

@@ -125,7 +125,8 @@ def _entry(line: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     whole = isinstance(entry, dict) and isinstance(entry.get("event"), str) and isinstance(entry.get("time"), str)
-    return entry if whole and isinstance(entry.get("elapsed"), int | float) else None
+    elapsed = entry.get("elapsed") if whole else None
+    return entry if isinstance(elapsed, int | float) and math.isfinite(elapsed) else None
 
 
 def _plain(value: Any) -> Any:

@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -117,13 +118,13 @@ class Run:
         facts = {"version": fuzz.__version__, "workers": self._settings.workers, "pid": os.getpid()}
         self._recorder.start(self._campaign.manifest.total, there, facts)
         self._display.start()
-        reason = "failed"
+        reason = "stopped by an error"
         try:
             restarts = self._compute(done, partial)
             reason = self._stop.reason or "done"
             return restarts
         except BaseException as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
+            self._recorder.event("error", {"what": " ".join(str(error).split()) or type(error).__name__})
             raise
         finally:
             self._recorder.stop(reason)
@@ -140,6 +141,8 @@ class Run:
 
             def stop() -> bool:
                 self._look_after(supervisor, compactions)
+                if self._stop.interrupted and not self._stop.reason:
+                    print("stopping after the present trials; once more: now", file=sys.stderr, flush=True)
                 return self._stop()
 
             supervisor.run(self._jobs(done, partial), self._commit, self._advance, stop)

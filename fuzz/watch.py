@@ -15,13 +15,14 @@ from rich.console import Console
 from rich.live import Live
 
 from fuzz import duration
+from fuzz.budget import DECIDED, OVER
 from fuzz.lock import alive, read_owner
 from fuzz.log import LOG, latest, snapshot_of
 from fuzz.snapshot import MOST_FINDINGS, Snapshot
 from fuzz.terminal import PATIENT_AFTER, PATIENT_SECONDS, PLAIN_SECONDS, can_move
 from fuzz.view import lines_of, plain, view
 from results.errors import StoreError
-from results.manifest import MANIFEST, read_manifest
+from results.manifest import MANIFEST, read_manifest, resume_command
 
 STALE_SECONDS = 45.0
 """The engine logs a snapshot every ten seconds or so: four missing ones are a sign."""
@@ -30,6 +31,7 @@ PIPED_WIDTH = 110
 _LOOK_SECONDS = 1.0
 _STATES = ("snapshot", "start", "stop")
 _DONE = "done"
+_MORE_TIME = " --time 1h"
 
 
 class Sight(Struct, frozen=True):
@@ -88,7 +90,9 @@ def look(directory: Path) -> Sight:
 
 def _ended(directory: Path, snapshot: Snapshot, reason: str) -> Sight:
     finished = snapshot.total is not None and snapshot.done >= snapshot.total
-    note = "" if finished or reason in (_DONE, "decided") else _go_on(directory)
+    note = (
+        "" if finished or reason in (_DONE, DECIDED) else _go_on(directory, _MORE_TIME if reason.endswith(OVER) else "")
+    )
     return Sight(structs.replace(snapshot, ended=reason), note, over=True)
 
 
@@ -118,8 +122,8 @@ def _aged(snapshot: Snapshot, seconds: float) -> Snapshot:
     return structs.replace(snapshot, elapsed=elapsed, eta=eta)
 
 
-def _go_on(directory: Path) -> str:
-    return f"`ulpfuzz resume {directory}` goes on"
+def _go_on(directory: Path, options: str = "") -> str:
+    return f"{resume_command(directory, options)} goes on"
 
 
 def _without_log(directory: Path) -> Sight:

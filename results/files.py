@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from results.errors import StoreError
+from results.manifest import campaign_of, resume_command
 
 TEMPORARY = ".tmp"
 """Ending of a file that is being written."""
@@ -69,7 +70,7 @@ def storing(path: Path) -> Iterator[None]:
     except OSError as error:
         advice = _ADVICE.get(error.errno or 0, f"{error.strerror or error}: mend it")
         raise StoreError(
-            f"{path} cannot be written, {advice}, then run `ulpfuzz resume {path.parent.parent}`; "
+            f"{path} cannot be written, {advice}, then run {resume_command(campaign_of(path))}; "
             "finished shards are kept"
         ) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ MANIFEST = "campaign.json"
 ENVIRONMENTS = "environments.json"
 KNOWN = "known.toml"
 """The file of known findings that the campaign was started with."""
+_FOLDERS = ("parts", "elements", "problems", "given", "extensions", "tmp")
 FORMAT = "ulpfuzz campaign"
 
 
@@ -39,6 +41,16 @@ def read_environments(directory: Path) -> dict[str, Any]:
     path = directory / ENVIRONMENTS
     records = _json(path) if path.exists() else {}
     return records if isinstance(records, dict) else {}
+
+
+def campaign_of(path: Path) -> Path:
+    """The campaign directory that a file in it, or in a folder of it, belongs to."""
+    return path.parent.parent if path.parent.name in _FOLDERS else path.parent
+
+
+def resume_command(directory: Path, options: str = "") -> str:
+    """The command that goes on with a campaign, quoted for a shell."""
+    return f"`ulpfuzz resume {shlex.quote(str(directory))}{options}`"
 
 
 def published_counts(manifest: Mapping[str, Any]) -> tuple[int, int] | None:

@@ -24,6 +24,7 @@ from msgspec import Struct
 from results.arrow import AnyRow, arrow_schema, to_table
 from results.columns import SCHEMA_VERSION, Column
 from results.errors import DamagedFile, StoreError
+from results.manifest import campaign_of, resume_command
 
 ROW_GROUP = 131_072
 """Rows of a row group: large enough for scans, small enough to skip."""
@@ -128,12 +129,14 @@ def damaged(path: Path, wrong: str) -> DamagedFile:
 
 
 def _again(path: Path) -> str:
-    return f"run `ulpfuzz resume {path.parent.parent}`, which computes its trials again"
+    return f"run {resume_command(campaign_of(path))}, which computes its trials again"
 
 
 def _unreadable(path: Path, error: OSError) -> StoreError:
-    reason = error.strerror or str(error)
-    return damaged(path, reason) if error.errno in _LOST else StoreError(f"{path} cannot be read: {reason}")
+    """Arrow raises an OSError without a number for content it cannot make out."""
+    reason = error.strerror or " ".join(str(error).split())
+    lost = error.errno is None or error.errno in _LOST
+    return damaged(path, reason) if lost else StoreError(f"{path} cannot be read: {reason}")
 
 
 def _verify(path: Path, file: IO[bytes]) -> None:

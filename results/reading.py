@@ -17,7 +17,7 @@ from results.arrow import arrow_schema
 from results.columns import COLUMNS, ELEMENT_COLUMNS, Column
 from results.errors import QueryError, ResultsError
 from results.files import hold
-from results.manifest import read_environments, read_manifest
+from results.manifest import read_environments, read_manifest, resume_command
 from results.store import Store
 from results.verdicts import VERDICTS
 
@@ -144,9 +144,7 @@ class Snapshot:
             store.check()
         parts = store.part_facts()
         if not parts:
-            raise ResultsError(
-                f"{store.directory} holds no finished trials yet: run `ulpfuzz resume {store.directory}`"
-            )
+            raise ResultsError(f"{store.directory} holds no finished trials yet: run {resume_command(store.directory)}")
         whole = [part for part in parts if part.done is None]
         partial = [part for part in parts if part.done is not None]
         self.rows = [part.path for part in whole]

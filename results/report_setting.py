@@ -8,6 +8,7 @@ from rich.console import Console
 
 from results.certification import certification
 from results.layout import count, heading, say, table
+from results.manifest import resume_command
 from results.reading import Results
 from results.setting import Setting, describe_environment, targets_that_ran, without_output
 
@@ -52,14 +53,14 @@ def _trials_line(results: Results, ran: Setting) -> str:
     line = f"{count(ran.trials)} trials, seed {seeds}{plan}"
     wanted = _wanted(results.manifest, ran)
     if wanted is not None and ran.trials < wanted:
-        line += f"; INCOMPLETE: {count(wanted)} were planned, run `ulpfuzz resume {results.directories[0]}`"
+        line += f"; INCOMPLETE: {count(wanted)} were planned, run {resume_command(results.directories[0])}"
     return line
 
 
 def _wanted(manifest: dict[str, Any], ran: Setting) -> int | None:
     """Trials planned for the problems that ran: `trials` is per problem in a fixed plan, in all in a survey."""
     trials = manifest.get("trials")
-    if not isinstance(trials, int) or manifest.get("plan") not in ("fixed", "survey"):
+    if manifest.get("until") or not isinstance(trials, int) or manifest.get("plan") not in ("fixed", "survey"):
         return None
     return trials * ran.problems if manifest["plan"] == "fixed" else trials
 

@@ -26,7 +26,9 @@ def print_until(results: Results, console: Console) -> None:
             seen = confidence_sequence(answer.k, answer.n)
             interval = f"{percent(seen.rate)} % [{percent(seen.low)}, {percent(seen.high)}]"
         counted = f"{count(answer.k)} of {count(answer.n)}"
-        rows.append((*((name,) if problems > 1 else ()), whose, counted, interval, answer.decision))
+        rows.append(
+            (*((name,) if problems > 1 else ()), whose, counted, interval, answer.decision if answer.n else "no result")
+        )
     table(console, (*(("problem",) if problems > 1 else ()), "whose", "trials", "rate", "answer"), rows, words=2)
     say(
         console,

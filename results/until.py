@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 Asked: TypeAlias = tuple[str, str, str]
 """Of whom: problem of a fixed plan ("" in a survey), operator and dtype ("tanh in float32"), target or pair."""
 
+HOPELESS_BLOCKS = 3
+"""Without a single output to measure after so many blocks a problem is given up."""
+
 _AT = {column.name: position for position, column in enumerate(COLUMNS)}
 _PROBLEM, _OPERATOR, _HOME, _INDEX = (_AT[name] for name in ("problem_id", "operator", "home", "index"))
 _TARGET, _AGAINST, _VARIANT, _FLAGGED = (_AT[name] for name in ("target", "against", "variant", "flagged"))
@@ -105,8 +108,11 @@ class Answers:
 
     @property
     def settled(self) -> bool:
-        """Whether everything asked is decided. Before the first trial nothing is."""
-        return bool(self.of) and all(answer.decision != "undecided" for answer in self.of.values())
+        """Whether everything that can be decided is, or nothing can be. Targets without any output do not count."""
+        counted = [answer for answer in self.of.values() if answer.n]
+        if not counted:
+            return self._next >= HOPELESS_BLOCKS
+        return all(answer.decision != "undecided" for answer in counted)
 
 
 def count_rows(asked: Question, rows: Sequence[Sequence[Any]]) -> dict[Asked, tuple[int, int]]:

@@ -51,6 +51,9 @@ def test_what_a_request_says_about_the_end() -> None:
         ({"time": "soon"}, "cannot read the time 'soon'"),
         ({"until": "decided"}, "needs a rate to decide against"),
         ({"until": "decided", "fail_on": "new"}, "needs a rate to decide against"),
+        ({"until": "decided", "fail_on": "rate>0"}, "cannot decide against a rate of 0"),
+        ({"until": "decided", "published": Published("9/9")}, "cannot decide against a rate of 1"),
+        ({"until": "decided", "published": Published("3/9"), "fail_on": "rate>0.1"}, "two rates to decide against"),
         ({"until": "tomorrow", "fail_on": "rate>0.1"}, "cannot read until = 'tomorrow'"),
     ],
 )

@@ -120,3 +120,17 @@ def test_elements_without_a_part_are_cleaned(store: Store) -> None:
 
 def test_ranges_are_short() -> None:
     assert ranges([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
+
+
+def test_what_resuming_does_takes_every_flipped_bit_of_a_footer(store: Store) -> None:
+    """Arrow calls a footer that it cannot make out by many names."""
+    path = store.parts / NAME
+    content = path.read_bytes()
+    footer = int.from_bytes(content[-8:-4], "little") + 8
+    for at in random.Random(1).sample(range(len(content) - footer, len(content) - 8), 60):
+        path.write_bytes(flipped(content, at))
+        again = Store(store.directory)
+        again.clean()
+        (line,) = again.discard_damaged()
+        assert "\n" not in line
+        store.commit(3, [make_row(i) for i in range(200)])

@@ -9,7 +9,7 @@ import pytest
 
 from results.columns import COLUMNS
 from results.sequential import decide
-from results.until import Answers, Question, count_rows, question
+from results.until import HOPELESS_BLOCKS, Answers, Question, count_rows, question
 
 NAMES = [column.name for column in COLUMNS]
 WHO = ("p", "tanh in float32", "a")
@@ -81,3 +81,20 @@ def test_the_manifest_says_what_was_asked() -> None:
     assert asked == Question(0.25, 1, ("a", "b"), by_problem=False)
     assert asked.event == "relative error above 1e-1"
     assert Question(0.25).event == "flagged"
+
+
+def test_targets_without_output_are_not_waited_for() -> None:
+    """As the rows on disk are counted they come with no trials, as rows arrive not at all."""
+    silent = (*WHO[:2], "b")
+    for told in ({}, {silent: (0, 0)}):
+        answers = Answers(0.1)
+        answers.add(0, {WHO: (10, 10), **told})
+        assert answers.settled
+
+
+def test_a_problem_without_any_output_is_given_up() -> None:
+    answers = Answers(0.1)
+    for block in range(HOPELESS_BLOCKS):
+        assert not answers.settled
+        answers.add(block, {})
+    assert answers.settled
