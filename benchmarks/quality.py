@@ -28,7 +28,8 @@ A trial is one target on one draw. Every formulation of every backend in every f
 input: {kinds}. Elementwise operators get 10,000 elements; a third of the trials of what reduces have sums of at least
 4,096 terms and at least 64 outputs (but for depthwise convolutions in few channels and pools, whose sums are windows).
 Required: none above rho 2, at most {most:.1%} above 1. Measured: {trials} healthy trials, {share:.3%} above 1, largest
-{largest:.3f}: **{alarms_met}**.
+{largest:.3f}: **{alarms_met}**. Among them {order} are explained by their order of accumulation; were they false
+alarms, {share_with_order:.2%} would lie above 1. {unjudged} more could not be judged, {defects} belong to known defects.
 
 Combinations of target, format and kind with a defect that [known-defects.md](known-defects.md) proves are counted
 apart, in the last column: those with a finding that has a row there, and those above 1 where a row says so, or only at
@@ -78,6 +79,10 @@ def page(command: str, trials: int, processes: int) -> tuple[str, bool]:
         trials=f"{total.trials:,}",
         share=total.share,
         largest=total.largest,
+        order=f"{total.order:,}",
+        share_with_order=(total.above + total.order) / total.trials,
+        unjudged=f"{total.unjudged:,}",
+        defects=f"{total.defects:,}",
         alarms_met="met" if quiet else "NOT MET",
         alarms=quality_false_alarms.table(lines),
         unexpected="\n".join(f"* not expected: {alarm}" for alarm in total.alarms),

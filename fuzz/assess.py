@@ -18,7 +18,7 @@ from fuzz.measure import Measurement
 from fuzz.oracle.arithmetic import Arithmetic
 from fuzz.outside import outside
 from fuzz.probe import probe, probe_benign, shortened
-from fuzz.rounding import misrounded
+from fuzz.rounding import altered, misrounded
 from fuzz.targets import Target
 from fuzz.thresholds import FLAG
 from fuzz.workbench import Bench, Rung, Workbench
@@ -118,11 +118,14 @@ class Assessor:
         if m.rho.largest > FLAG:
             assert rung.truth is not None
             void = bool(rung.truth.void(output).reshape(-1)[yardstick.rho > FLAG].all())
-        unrounded = None
-        if self._bench.contract.criterion is Criterion.CORRECTLY_ROUNDED and m.size and not m.nonfinite_mismatch:
-            unrounded = misrounded(self._bench, rung, output, values)
+        unrounded, criterion = None, self._bench.contract.criterion
+        if m.size and not m.nonfinite_mismatch:
+            if criterion is Criterion.CORRECTLY_ROUNDED:
+                unrounded = misrounded(self._bench, rung, output, values)
+            elif criterion is Criterion.EXACT:
+                unrounded = altered(rung, output, values)
         reduces = self._bench.reduction_length > 1
-        if suspicious(m) and ladder is not None and not m.nonfinite_mismatch:
+        if suspicious(m) and not m.nonfinite_mismatch and (ladder is not None or reduces):
             short = self._probe(target, output, reduces, ladder)
         return Evidence(
             measured=m,
@@ -140,13 +143,15 @@ class Assessor:
             outside=outside(self._bench.contract.outputs[output].domain, values),
         )
 
-    def _probe(self, target: Target, output: int, reduces: bool, ladder: Ladder) -> Probe | None:
+    def _probe(self, target: Target, output: int, reduces: bool, ladder: Ladder | None) -> Probe | None:
         problem = shortened(self._bench) if reduces else None
         answer: Probe | Failure
         if problem is not None:
             bench = self._workbench.bench(problem)
             answer = probe(self._bench, bench, target, output, self._seed, self._index, self._run, self._check)
-        elif ladder.high_rho <= FLAG:  # a narrower format inside: nothing else errs in the lower format alone
+        elif (
+            ladder is not None and ladder.high_rho <= FLAG
+        ):  # a narrower format inside: nothing else errs in the lower format alone
             answer = probe_benign(self._bench, target, output, self._seed, self._index, self._run, self._check)
         else:
             return None

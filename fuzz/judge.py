@@ -108,9 +108,13 @@ class Probe(Struct, frozen=True):
     """Share of elements above FLAG there."""
     shortened: bool = True
 
+    def clean(self) -> bool:
+        """Whether two-term reductions stay within one bound: enough without a second precision."""
+        return self.shortened and max(self.same_data_rho, self.benign_rho) <= ACCEPT
+
 
 class Misrounded(Struct, frozen=True):
-    """Results that are not the number nearest to the exact value, where IEEE 754 requires that."""
+    """Results that are not the number nearest to the exact value, where IEEE 754 or the selection requires that."""
 
     count: int
     """Elements that differ from the rounded truth (in float64 from NumPy's own result, confirmed on the largest)."""
@@ -118,6 +122,8 @@ class Misrounded(Struct, frozen=True):
     """Largest error in ulp of the exact value; infinite where only one of both is finite."""
     index: int
     """Where, in C order."""
+    selects: bool = False
+    """The operation only selects: a result is one of its inputs or limits, or it is wrong."""
 
 
 class Outside(Struct, frozen=True):
@@ -213,6 +219,8 @@ def _by_error(e: Evidence) -> Judgement:
             "indeterminate", "a divisor, root or logarithm inside has no digits left: first-order bounds are void"
         )
     order = e.reduces and m.rho_sequential_max is not None and m.rho_sequential_max <= ACCEPT
+    if e.ladder is None and order and e.probe is not None and e.probe.clean():
+        return _reduction(e, e.probe, f"rho {m.rho.largest:.3g}, without a second precision")
     if e.ladder is None and not order and e.benign_rho is not None and e.benign_rho <= FLAG:
         return Judgement(
             "unstable",
@@ -226,10 +234,11 @@ def _by_error(e: Evidence) -> Judgement:
 
 
 def _not_correctly_rounded(m: Measurement, found: Misrounded) -> Judgement:
+    what = "not the number selected" if found.selects else "not the nearest number"
     size = f"up to {found.ulps:.4g} ulp" if found.ulps < math.inf else "infinite or NaN on one side only"
     return Judgement(
         "not_correctly_rounded",
-        f"{found.count} of {m.size} elements are not the nearest number: {size}, the worst at {found.index}",
+        f"{found.count} of {m.size} elements are {what}: {size}, the worst at {found.index}",
     )
 
 

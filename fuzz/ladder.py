@@ -245,6 +245,15 @@ def _downcast(c: Climb, run: Run, wide: Target, low: Rung, first: Array) -> Down
     high = c.bench.rung(c.pair.high, LADDER)
     rms_here = _rms_in_low_bounds(c.pair, high, c.output)
     errors = _errors(high.yardsticks[c.output], first)
+    if not (np.isfinite(first) & (first != 0)).any():  # zeros and infinities are numbers of any format: nothing telling
+        draw_normal(c.bench, low, c.seed, c.index)
+        _fill(low, high, c, salt=2)
+        benign = run(c.bench, wide, LADDER)
+        if isinstance(benign, Failure):
+            return None
+        _measured(c, high, benign.values[c.output])
+        first = benign.values[c.output].copy()
+        errors = _errors(high.yardsticks[c.output], first)
     with np.errstate(all="ignore"):
         narrowed = precision(c.pair.low).round(first).astype(first.dtype)
     telling = np.isfinite(first) & (first != 0)
@@ -298,4 +307,5 @@ def _normal_recipe(name: str, positive: bool) -> Recipe:
 def _rms_in_low_bounds(pair: Pair, high: Rung, output: int) -> float:
     ratio = 2.0**-pair.bits
     rho = high.yardsticks[output].rho
-    return float(np.sqrt(np.mean(np.square(rho, dtype=np.float64)))) * ratio if rho.size else 0.0
+    with np.errstate(over="ignore"):
+        return float(np.sqrt(np.mean(np.square(rho, dtype=np.float64)))) * ratio if rho.size else 0.0

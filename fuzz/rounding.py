@@ -1,4 +1,4 @@
-"""Which results of an operation that IEEE 754 requires to be correctly rounded are not, and by how much."""
+"""Which results that have to be correctly rounded, or to be one of the operands, are not, and by how much."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from fuzz.backends.base import Array
 from fuzz.judge import Misrounded
+from fuzz.measure.ulp import largest_ulp
 from fuzz.oracle.element import evaluate
 from fuzz.oracle.exact import ExactArithmetic
 from fuzz.oracle.plain import plain
@@ -45,6 +46,23 @@ def misrounded(bench: Bench, rung: Rung, output: int, values: Array) -> Misround
     agreed = all(bool(ulps) == bool(differs[p]) for p, ulps in errors.items())  # so what was not decided counts, too
     count = np.count_nonzero(differs) if agreed else np.count_nonzero(list(errors.values()))
     return Misrounded(int(count), errors[worst], worst)
+
+
+def altered(rung: Rung, output: int, values: Array) -> Misrounded | None:
+    """The elements of a selection (max, relu, clip, sign) that are not the number selected, or None.
+
+    It is a number of the format, or a limit rounded to it. Zeros of either sign are one value here.
+    """
+    flat, truth = values.reshape(-1), rung.yardsticks[output].value
+    with np.errstate(all="ignore"):
+        selected = precision(rung.dtype).round(truth)
+        differs = (flat != selected) & ~(np.isnan(flat.astype(np.float64)) & np.isnan(truth))
+        differs &= ~rung.unspecified(output)
+        if not differs.any():
+            return None
+        error = np.abs(flat.astype(truth.dtype) - truth)
+    ulps, worst = largest_ulp(error, truth, np.flatnonzero(differs & np.isfinite(error)), precision(rung.dtype))
+    return Misrounded(int(np.count_nonzero(differs)), ulps, worst, selects=True)
 
 
 def _error(bench: Bench, rung: Rung, output: int, at: tuple[Any, ...], value: Any) -> float:

@@ -76,7 +76,7 @@ class Rung:
         self.arena = Arena(bench.input_shapes, dtype, forensic)
         self._bench = bench
         self._flush: Bound | None = None
-        self.bound: Bound = bound(bench.program, dtype)
+        self.bound: Bound = bound(bench.program, dtype, unspecified=bench.contract.unspecified)
         self.yardsticks = tuple(
             Yardstick(int(np.prod(shape, dtype=np.int64)), dtype, self.bound.wide) for shape in bench.output_shapes
         )
@@ -99,10 +99,17 @@ class Rung:
         self.truth = truth
         return truth
 
+    def unspecified(self, output: int) -> Array:
+        """Elements about which the operator's policy says nothing, flat."""
+        assert self.truth is not None
+        result: Array = np.broadcast_to(self.truth.unspecified(output), self._bench.output_shapes[output]).reshape(-1)
+        return result
+
     def flush_rho(self, output: int, values: Array) -> float:
         """Largest rho of `values` with an allowance for subnormals treated as zero."""
         if self._flush is None:
-            self._flush = bound(self._bench.program, self.dtype, flush=True)
+            unspecified = self._bench.contract.unspecified
+            self._flush = bound(self._bench.program, self.dtype, flush=True, unspecified=unspecified)
         truth = self._flush(self.inputs())
         yardstick = Yardstick(values.size, self.dtype, self._flush.wide)
         yardstick.refresh(truth.outputs[output], _overflow(truth, output), self._plain(output))
@@ -151,6 +158,8 @@ class Bench:
         self._rungs: dict[tuple[DType, str], Rung] = {}
         self._prepared: dict[tuple[Target, str], Prepared] = {}
         self._pairs: dict[int, PairYardstick] = {}
+        self.refusals: dict[tuple[Target, str], bool] = {}
+        """By target and message: whether the exception refuses an attribute value (see `fuzz.refusal`)."""
 
     def rung(self, dtype: DType, purpose: str = "campaign") -> Rung:
         key = (dtype, purpose)

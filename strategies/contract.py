@@ -130,6 +130,8 @@ class Contract(Struct, frozen=True):
     criterion: Criterion = Criterion.FORWARD_BOUND
     nonfinite: str = "IEEE 754-2019: NaN propagates, limits at infinity"
     """Policy for NaN and Inf, with its source."""
+    unspecified: tuple[tuple[str, str], ...] = ()
+    """(input, "nan" or "inf"): what depends on such elements of it is left open by the policy, so not judged."""
 
     @property
     def dim_names(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ def along_axis(
     nonfinite: str = PROPAGATES,
     criterion: Criterion = Criterion.FORWARD_BOUND,
     range_: Domain = Domain(),  # noqa: B008  (frozen)
+    unspecified: tuple[tuple[str, str], ...] = (),
 ) -> Contract:
     """Contract of an operator of x(rows, n) along an axis: either dim may be the long one. Every finite y lies in
     `range_`."""
@@ -36,4 +37,5 @@ def along_axis(
         attributes=(("axis", axis), *attributes),
         criterion=criterion,
         nonfinite=nonfinite,
+        unspecified=unspecified,
     )

@@ -12,6 +12,11 @@ from strategies.contract import AttributeSpec, Contract, Cost, DimSpec, Domain, 
 _EPS = AttributeSpec(1e-5, "added to the variance", usual=(1e-5, 1e-3, 1e-6), unusual=(0.0, 1e-12, 1.0))
 _AXIS = AttributeSpec(-1, "axis", usual=(-1,), unusual=(0,), choices=(-1, 0))
 
+_NONFINITE = (
+    "IEEE 754-2019 by the formula: NaN propagates. No source says what comes of infinite parameters, and "
+    "folding them into one scale and one shift changes it: not judged"
+)
+
 
 def batch_norm(x: Any, mean: Any, var: Any, gamma: Any, beta: Any, *, eps: float) -> Any:
     """(x - mean) / sqrt(var + eps) * gamma + beta with given statistics, per channel (axis 1)."""
@@ -56,6 +61,8 @@ OPERATORS = (
             outputs=(Spec("y", ("N", "C", "H", "W")),),
             cost=Cost(((8.0, ("N", "C", "H", "W")),)),
             attributes=(("eps", _EPS),),
+            nonfinite=_NONFINITE,
+            unspecified=tuple((name, "inf") for name in ("mean", "var", "gamma", "beta")),
         ),
         batch_norm,
     ),
@@ -80,6 +87,8 @@ OPERATORS = (
             outputs=(Spec("y", ("rows", "n")),),
             cost=Cost(((12.0, ("rows", "n")),)),
             attributes=(("eps", _EPS),),
+            nonfinite=_NONFINITE,
+            unspecified=(("gamma", "inf"), ("beta", "inf")),
         ),
         layer_norm,
     ),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fuzz.operators.elementwise import NONNEGATIVE, SIGNED_UNIT, UNIT, binary, unary
-from strategies.contract import AttributeSpec
+from strategies.contract import AttributeSpec, Criterion
 
 _PROPAGATES = "array API standard 2023.12"
 _ARITHMETIC = "IEEE 754-2019, 5.4.1, 6 and 7"
@@ -83,6 +83,7 @@ OPERATORS = (
         f"{_PROPAGATES}, maximum: NaN if either operand is NaN",
         (0.0, "branch"),
         range_=NONNEGATIVE,
+        criterion=Criterion.EXACT,
     ),
     unary(
         "sign",
@@ -92,6 +93,7 @@ OPERATORS = (
         f"{_PROPAGATES}, sign: sign(+-0) = 0, sign(NaN) is NaN",
         (0.0, "jump"),
         range_=SIGNED_UNIT,
+        criterion=Criterion.EXACT,
     ),
     unary(
         "clip",
@@ -102,6 +104,7 @@ OPERATORS = (
         (-1.0, "branch"),
         (1.0, "branch"),
         attributes=(("low", _LOW), ("high", _HIGH)),
+        criterion=Criterion.EXACT,
     ),
     binary(
         "add",

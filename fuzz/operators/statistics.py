@@ -68,11 +68,13 @@ OPERATORS = (
                    nonfinite="NaN propagates, the norm of an infinity is infinite (numpy.linalg.norm, by its formula)"),
         norm,
     ),
-    Operator(along_axis("max", "largest element along an axis", 1.0), maximum),
+    Operator(along_axis("max", "largest element along an axis", 1.0, criterion=Criterion.EXACT), maximum),
     Operator(
         along_axis("argmax", "index of the largest element along an axis; what is compared is the value at it", 1.0,
                    criterion=Criterion.EITHER_SIDE,
-                   nonfinite="NaN counts as the largest (numpy.argmax; the array API standard leaves it open)"),
+                   nonfinite="what NaN gives is open (array API standard 2024.12, argmax) and not judged; numpy.argmax "
+                   "takes it for the largest",
+                   unspecified=(("x", "nan"),)),
         maximum,
     ),
     # each prefix keeps error parts of log2 n lengths: the cost bounds their memory, too

@@ -10,7 +10,10 @@ from fuzz.operators.base import Operator
 from strategies.contract import AttributeSpec, Contract, Cost, DimSpec, Domain, Spec
 
 _EPS = AttributeSpec(1e-5, "added to the variance", usual=(1e-5, 1e-3, 1e-6), unusual=(0.0, 1e-12, 1.0))
-_NONFINITE = "IEEE 754-2019 by the formula: a slice with NaN or inf is NaN"
+_NONFINITE = (
+    "IEEE 754-2019 by the formula: a slice with NaN or inf is NaN. No source says what comes of an infinite gamma or "
+    "beta, and folding them into one scale and one shift changes it: not judged"
+)
 _IMAGE = ("N", "C", "H", "W")
 _GROUPS = ("N", "G", "D", "L")
 
@@ -63,6 +66,7 @@ OPERATORS = (
             cost=Cost(((14.0, _IMAGE),)),
             attributes=(("eps", _EPS),),
             nonfinite=_NONFINITE,
+            unspecified=(("gamma", "inf"), ("beta", "inf")),
         ),
         batch_norm_training,
     ),
@@ -81,6 +85,7 @@ OPERATORS = (
             cost=Cost(((12.0, _GROUPS),)),
             attributes=(("eps", _EPS),),
             nonfinite=_NONFINITE,
+            unspecified=(("gamma", "inf"), ("beta", "inf")),
         ),
         group_norm,
     ),
@@ -99,6 +104,7 @@ OPERATORS = (
             cost=Cost(((12.0, _IMAGE),)),
             attributes=(("eps", _EPS),),
             nonfinite=_NONFINITE,
+            unspecified=(("gamma", "inf"), ("beta", "inf")),
         ),
         instance_norm,
     ),

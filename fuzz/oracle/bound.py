@@ -63,14 +63,15 @@ class Truth:
     def overflow(self, output: int) -> Any:
         """Elements of which an intermediate leaves the range of the working dtype, or is NaN by the formula itself.
 
-        Also where padding meets an infinity: a kernel may leave padding out.
+        Also where padding meets an infinity: a kernel may leave padding out. And where the operator's policy leaves
+        open what comes of a NaN or an infinity.
         What merely passes on an infinity or a NaN that the user gave does not count: a kernel has to pass it on, too.
         """
         limit = OVERFLOW_SHARE * precision(self._owner.dtype).largest
         masks = []
         for number, frame in enumerate(self._owner.frames):
             if number < len(self._owner.program.inputs):
-                masks.append(np.zeros(frame.node.shape, bool))
+                masks.append(self._open(number))
                 continue
             values = [np.asarray(operand.value) for operand in frame.operands]
             nan, reach = np.isnan(frame.value), frame.reach()
@@ -81,6 +82,22 @@ class Truth:
                 mask = mask | (given & (frame.reach(finite=True) > limit))
             masks.append(mask | skipped_padding(frame.node, self._owner.program, values))
         return spread(self._owner.program, masks, [f.value for f in self._owner.frames])[output]
+
+    def unspecified(self, output: int) -> Any:
+        """Elements that depend on a NaN or an infinity about which the operator's policy says nothing."""
+        frames = self._owner.frames
+        inputs = range(len(self._owner.program.inputs))
+        masks = [self._open(n) if n in inputs else np.zeros(f.node.shape, bool) for n, f in enumerate(frames)]
+        if not any(mask.any() for mask in masks):
+            return masks[self._owner.program.outputs[output]]
+        return spread(self._owner.program, masks, [f.value for f in frames])[output]
+
+    def _open(self, number: int) -> Any:
+        value = self._owner.frames[number].value
+        kind = dict(self._owner.unspecified).get(self._owner.program.inputs[number])
+        if kind is None:
+            return np.zeros(value.shape, bool)
+        return np.isnan(value) if kind == "nan" else np.isinf(value)
 
     def void(self, output: int) -> Any:
         """Elements where the first-order bound means nothing: a divisor or logarithm argument with no digits left."""
@@ -110,7 +127,15 @@ class Truth:
 class Bound:
     """A program bound to a working dtype: call it with the inputs, get the Truth."""
 
-    def __init__(self, program: Program, dtype: DType, wide: np.dtype[Any], charges: Charges) -> None:
+    def __init__(
+        self,
+        program: Program,
+        dtype: DType,
+        wide: np.dtype[Any],
+        charges: Charges,
+        unspecified: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        self.unspecified = unspecified
         self.program, self.dtype, self.wide, self.charges = program, dtype, wide, charges
         self.known_by = {"float64": "float64", "longdouble": f"longdouble ({np.finfo(np.longdouble).nmant} bits)"}[
             "longdouble" if wide == np.longdouble else "float64"
@@ -201,10 +226,14 @@ def bound(
     flush: bool = False,
     rounding: float = 1.0,
     updating: bool = False,
+    unspecified: tuple[tuple[str, str], ...] = (),
 ) -> Bound:
-    """The bound interpreter of `program` for implementations that work in `dtype`."""
+    """The bound interpreter of `program` for implementations that work in `dtype`.
+
+    `unspecified`: inputs whose NaN or infinities leave results open (see `Contract.unspecified`).
+    """
     charges = charges_for(dtype, profile=profile, flush=flush, rounding=rounding, updating=updating)
-    return Bound(program, dtype, wide_dtype(dtype), charges)
+    return Bound(program, dtype, wide_dtype(dtype), charges, unspecified)
 
 
 def _all_finite(values: Real) -> bool:

@@ -51,7 +51,8 @@ _SCALED = (
     "-4.134279349603023911695547e-22",
 )
 """Chebyshev coefficients in t = (x - K) / (x + K) of (1 + 2x) exp(x*x) erfc(x) for all x >= 0 (Shepherd and
-Laframboise, Math. Comp. 36 (1981) 249), interpolated at 120 points with 60 digits. Those left out sum up to less than 2^-70."""
+Laframboise, Math. Comp. 36 (1981) 249), interpolated at 120 points with 60 digits. Those left out sum up to less than
+2^-70."""
 
 _TWO_OVER_ROOT_PI = "1.12837916709551257389615890312154517"
 _HALF_ROOT_PI = "0.886226925452758013649083741670572591"

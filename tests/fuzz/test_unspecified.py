@@ -1,0 +1,60 @@
+"""What an operator's policy leaves open is not judged, and everything beside it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from trial_cases import Array, Lab
+
+from fuzz.operators import OPERATORS
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab() as made:
+        yield made
+
+
+def ignoring_nan(x: Array, *, axis: int) -> Array:
+    return np.nanmax(x, axis=axis)
+
+
+def test_argmax_of_nan_is_open_and_max_of_nan_is_not(lab: Lab) -> None:
+    dims = {"rows": 40, "n": 8}
+    nan = {"x": "special(normal(0,1),0.05)"}
+    row = lab.run("argmax", ignoring_nan, nan, dims=dims)
+    assert row["verdict"] in ("rounding", "exact"), row["detail"]
+    assert lab.run("max", ignoring_nan, nan, dims=dims)["verdict"] == "nonfinite_mismatch"
+    off = lab.run("argmax", lambda x, axis: np.nanmin(x, axis=axis), nan, dims=dims)
+    assert off["verdict"] not in ("rounding", "exact")
+
+
+def folded(x: Array, mean: Array, var: Array, gamma: Array, beta: Array, *, eps: float) -> Array:
+    scale = gamma / np.sqrt(var + x.dtype.type(eps))
+    shift = beta - mean * scale
+    return x * scale.reshape(-1, 1, 1) + shift.reshape(-1, 1, 1)
+
+
+@pytest.mark.parametrize("infinite", ["gamma", "beta", "mean", "var"])
+def test_infinite_parameters_may_be_folded(lab: Lab, infinite: str) -> None:
+    inputs = {infinite: "constant(inf)", "x": "offset(5,1)", "mean": "constant(1)"} | {infinite: "constant(inf)"}
+    row = lab.run("batch_norm", folded, inputs)
+    assert row["verdict"] in ("rounding", "exact"), row["detail"]
+
+
+def test_nan_in_parameters_still_has_to_propagate(lab: Lab) -> None:
+    def ignoring(x: Array, mean: Array, var: Array, gamma: Array, beta: Array, *, eps: float) -> Array:
+        return folded(x, mean, var, np.nan_to_num(gamma), beta, eps=eps)
+
+    assert lab.run("batch_norm", ignoring, {"gamma": "constant(nan)"})["verdict"] == "nonfinite_mismatch"
+
+
+def test_every_policy_that_leaves_something_open_says_so() -> None:
+    for name, operator in OPERATORS.items():
+        open_: Any = operator.contract.unspecified
+        assert bool(open_) == ("not judged" in operator.contract.nonfinite), name
+        assert {kind for _, kind in open_} <= {"nan", "inf"}
+        assert {spec.name for spec in operator.contract.inputs} >= {given for given, _ in open_}
