@@ -29,7 +29,8 @@ input: {kinds}. Elementwise operators get 10,000 elements; a third of the trials
 4,096 terms and at least 64 outputs (but for depthwise convolutions in few channels and pools, whose sums are windows).
 Required: none above rho 2, at most {most:.1%} above 1. Measured: {trials} healthy trials, {share:.3%} above 1, largest
 {largest:.3f}: **{alarms_met}**. Among them {order} are explained by their order of accumulation; were they false
-alarms, {share_with_order:.2%} would lie above 1. {unjudged} more could not be judged, {defects} belong to known defects.
+alarms, {share_with_order:.2%} would lie above 1. {unjudged} more could not be judged, {defects} belong to known
+defects.
 
 Combinations of target, format and kind with a defect that [known-defects.md](known-defects.md) proves are counted
 apart, in the last column: those with a finding that has a row there, and those above 1 where a row says so, or only at

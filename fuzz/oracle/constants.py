@@ -9,9 +9,9 @@ Functions from exp2 on: `measured` is the largest error seen where the condition
 of the input dominates), in float32 and float64, among NumPy, SciPy, torch and jax, rounded up: exp2 2.84 (jax), log2
 2.23 (jax), sin 1.16 and cos 1.43 (NumPy), tan 2.05 (NumPy), arcsinh 3.23 (jax), arctanh 2.87 (jax), sinh 5.55 (jax),
 cosh 3.16 (NumPy), erfinv 4.01 (jax float32). No constant is below half of `strict`, so that an error that good
-libraries document is never flagged: gammaln, 1.08 in torch, is 7, and what SciPy errs by at 1.4631, 9.6, accuses nobody. Left out
-as defects (docs/known-defects.md) are errors above twice the constant: SciPy's gammaln reaches 2,800 u beside its
-root 1, seven times what the seed of the input costs there.
+libraries document is never flagged: gammaln, 1.08 in torch, is 7, and what SciPy errs by at 1.4631, 9.6, accuses
+nobody. Left out as defects (docs/known-defects.md) are errors above twice the bound: SciPy's gammaln reaches 2,800 u
+beside its root 1, seven times what the seed of the input costs there.
 
 `strict` is twice the ulp figure of the GNU C library's manual (Errors in Math Functions, x86_64), at least 2 ulp; for
 erfinv, which it lacks, 2 ulp. OpenCL promises nothing for gammaln and erfinv: they take the strict figure.
