@@ -25,7 +25,7 @@ _TRIAL = re.compile(r"(?:(?P<problem>[0-9a-f]+)-)?(?P<index>[0-9]+)")
 class Agenda:
     """Shards go round the groups (problems of a fixed plan, operators of a survey): shard k is block k // G of group
     k % G, so that a campaign stopped at any time has treated all groups alike. Campaigns of schema version 1 ran one
-    group after the other.
+    group after the other, as exhaustive plans do: what counts there is that a problem is finished.
 
     A plan without a number of trials is open-ended: its shards never run out.
     """
@@ -68,7 +68,7 @@ class Agenda:
     def shard(self, number: int) -> Shard:
         group, _ = self.place(number)
         indices = self.range(number)
-        if self._manifest.plan == "fixed":
+        if self._manifest.plan != "survey":
             return Shard(number, (Piece(self.cells[group], indices.start, indices.stop),))
         return Shard(number, tuple(Piece(self._problem(group, i), i, i + 1, first=i) for i in indices))
 
@@ -90,7 +90,7 @@ class Agenda:
         """The cell of every group that has a trial of this index."""
         if self._manifest.trials is not None and index >= self._manifest.trials:
             return
-        if self._manifest.plan == "fixed":
+        if self._manifest.plan != "survey":
             yield from self.cells
             return
         for group in range(self.groups):
@@ -98,7 +98,7 @@ class Agenda:
 
     @functools.cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """The problems of a fixed plan."""
+        """The problems of a fixed or exhaustive plan."""
         return tuple(record.cell() for record in self._manifest.cells)
 
     def _problem(self, group: int, index: int) -> Cell:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from fuzz import exhaustive
 from fuzz.agenda import SURVEY_CHUNK, Agenda
 from fuzz.directory import CampaignDirectory
 from fuzz.extensions import load_extension
@@ -45,7 +46,7 @@ class Campaign:
         """
         directory = CampaignDirectory(path)
         directory.create()
-        size = shard_trials or (SURVEY_CHUNK if resolved.spec.plan == "survey" else None)
+        size = shard_trials or _usual_shard(resolved)
         with directory.unlocked_on_error():
             campaign = cls(directory, manifest_of(resolved, size))
             directory.add_extensions(extensions)
@@ -85,6 +86,14 @@ class Campaign:
     def find(self, name: str) -> tuple[Cell, int]:
         """The cell and index of a trial by its short name, or by its index where there is one problem only."""
         return self.agenda.find(name, str(self.directory.path))
+
+
+def _usual_shard(resolved: Resolved) -> int | None:
+    """Trials a shard where nothing has to be measured first."""
+    if resolved.spec.plan == exhaustive.NAME:
+        assert resolved.ends.trials is not None
+        return exhaustive.shard_trials(resolved.ends.trials)
+    return SURVEY_CHUNK if resolved.spec.plan == "survey" else None
 
 
 def _save_given(cells: Sequence[Cell], folder: Path) -> None:

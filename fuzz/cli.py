@@ -65,7 +65,9 @@ def run(
     ] = [],  # noqa: B006
     targets: Annotated[str | None, typer.Option(help="Targets, e.g. torch,tvm:llvm[mcpu=host]. Default: all.")] = None,
     pairs: Annotated[list[str], typer.Option("--pair", metavar="A/B", help="Also compare target A with B.")] = [],  # noqa: B006
-    plan: Annotated[str | None, typer.Option(help="fixed: your problems; survey: drawn independently.")] = None,
+    plan: Annotated[
+        str | None, typer.Option(help="fixed: your problems; survey: drawn; exhaustive: every number of a format.")
+    ] = None,
     trials: Annotated[int | None, typer.Option(help="Trials per problem; problems of a survey. Default 1000.")] = None,
     seed: Annotated[int | None, typer.Option(help="Campaign seed. Default 0.")] = None,
     published: Annotated[str | None, typer.Option(metavar="K/N", help="Compare the rate above 1e-1 with K/N.")] = None,
@@ -144,6 +146,20 @@ def report(directory: Directory, debug: Debug = False) -> int:
     from fuzz import commands
 
     return commands.report(directory)
+
+
+@app.command()
+def table(
+    directories: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Campaigns with --plan exhaustive.")],
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a Markdown page, too.")] = None,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write CSV with all figures, too.")] = None,
+    title: Annotated[str, typer.Option(help="Title of the Markdown page.")] = "Accuracy of functions of one number",
+    debug: Debug = False,
+) -> int:
+    """Print the largest error in ulp of each function, and where it occurs, over every number of a format."""
+    from fuzz import accuracy_commands
+
+    return accuracy_commands.table(directories, markdown, csv, title)
 
 
 @app.command()

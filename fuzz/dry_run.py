@@ -63,7 +63,7 @@ def _measured(campaign: Campaign, settings: Settings) -> list[Cost]:
     """The costs of a sample of groups, spread over the plan."""
     groups = campaign.agenda.groups
     chosen = sorted({number * groups // SAMPLED for number in range(SAMPLED)} if groups > SAMPLED else range(groups))
-    repeated = campaign.manifest.plan == "fixed"
+    repeated = campaign.manifest.plan != "survey"
     with supervisor_of(campaign, structs.replace(settings, workers=1)) as supervisor:
         _measure(supervisor, campaign.agenda.shard(0), repeated)  # the worker has to start
         return [_measure(supervisor, campaign.agenda.shard(number), repeated) for number in chosen]
@@ -104,7 +104,7 @@ def _size_of(rows: Sequence[Sequence[Any]], elements: Sequence[Sequence[Any]]) -
 
 def _print_plan(manifest: Manifest, console: Console) -> None:
     heading(console, manifest.title or "Plan")
-    what = "problems" if manifest.plan == "fixed" else "operators, whose problems are drawn"
+    what = "problems" if manifest.plan != "survey" else "operators, whose problems are drawn"
     say(console, f"plan {manifest.plan}, seed {manifest.seed}: {count(len(manifest.groups))} {what}")
     rows = []
     for cell in manifest.cells[:_ROWS_SHOWN]:

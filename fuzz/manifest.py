@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 import fuzz
+from fuzz import exhaustive
 from fuzz.operators import operator
 from fuzz.request import CampaignSpec
 from fuzz.spec import Resolved
@@ -91,7 +92,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     fail_on: str | None = None
     shard_trials: int | None = None
     rotating: bool = False
-    """Whether consecutive shards belong to different problems."""
+    """Whether consecutive shards belong to different problems: not where a problem takes many of them and nobody looks
+    at a part of its inputs, so that its kernels are compiled once."""
     targets: tuple[str, ...]
     pairs: Pairs
     recipes: str | None = None
@@ -137,7 +139,7 @@ def manifest_of(resolved: Resolved, shard_trials: int | None) -> Manifest:
         seconds=resolved.ends.seconds,
         until=_until(resolved, groups[0].pairs),
         fail_on=spec.fail_on,
-        rotating=True,
+        rotating=spec.plan != exhaustive.NAME,
         shard_trials=shard_trials,
         targets=tuple(sorted({name for group in groups for name in group.targets})),
         pairs=groups[0].pairs,

@@ -190,7 +190,7 @@ class Run:
         agenda = self._campaign.agenda
         for number in self._deciding.unsettled(agenda.numbers(done)):
             shard = agenda.shard(number)
-            if self._campaign.manifest.plan != "fixed":
+            if self._campaign.manifest.plan == "survey":
                 problems = [piece.cell.problem.plain() for piece in shard.pieces]
                 self._directory.write_json(f"problems/{number:08d}.json", problems)
             rows, elements = self._store.read(number) if number in partial else ([], [])

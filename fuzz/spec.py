@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 import psutil
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from fuzz import exhaustive
 from fuzz.budget import Ends, ends
 from fuzz.errors import UserError, unknown
 from fuzz.grid import grid
@@ -29,7 +30,7 @@ from strategies.precision import PRECISIONS, narrowest
 from strategies.problem import Problem, make_problem
 from strategies.recipes import ParameterError, Recipe
 
-PLANS = ("fixed", "survey")
+PLANS = ("fixed", "survey", exhaustive.NAME)
 
 
 _TOP = set(CampaignSpec.__struct_encode_fields__) | {"extensions"}
@@ -114,7 +115,7 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
     for dtype in spec.dtypes:
         if dtype not in PRECISIONS:
             raise unknown("dtype", dtype, PRECISIONS)
-    spec = named(spec)
+    spec = structs.replace(spec, problems=exhaustive.problems(spec)) if spec.plan == exhaustive.NAME else named(spec)
     for problem in spec.problems:
         operator(problem.operator)
         if spec.plan == "survey" and (problem.dims or problem.inputs or problem.attributes):
@@ -131,7 +132,9 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
         require_plan(parse_fail_on(spec.fail_on), spec.plan)
     end = ends(spec)
     cells: list[Cell] = []
-    if spec.plan == "fixed":
+    if spec.plan == exhaustive.NAME:
+        end = structs.replace(end, trials=exhaustive.trials(tuple(_home(targets) for targets in groups), spec.trials))
+    if spec.plan != "survey":
         for problem in spec.problems:
             for targets, compared in zip(groups, pairs, strict=True):
                 home = _home(targets)
@@ -159,7 +162,7 @@ def _pairs(spec: CampaignSpec, targets: Sequence[Target]) -> tuple[tuple[int, in
 
 def _refuse_repetitions(spec: CampaignSpec, cells: Sequence[Cell], groups: Sequence[Sequence[Target]]) -> None:
     """Two cells of the same problem would give rows with the same key."""
-    if spec.plan == "fixed":
+    if cells:
         keys = [(cell.problem.id, cell.problem.operator, cell.problem.home) for cell in cells]
     else:
         keys = [("", problem.operator, _home(targets)) for targets in groups for problem in spec.problems]

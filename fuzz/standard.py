@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
+from fuzz import exhaustive
 from fuzz.errors import UserError, unknown
 from fuzz.operators import OPERATORS, operator
 from fuzz.request import ALL, CampaignSpec, ProblemSpec
@@ -37,6 +38,8 @@ def _check_recipes(spec: CampaignSpec) -> None:
 
 def expanded(spec: CampaignSpec, problem: ProblemSpec, home: str) -> list[ProblemSpec]:
     """The problems that `problem` stands for at a home dtype: itself, or one for each kind of input of the set."""
+    if spec.plan == exhaustive.NAME:
+        return [exhaustive.problem(problem)]
     if spec.recipes is None:
         return [problem]
     contract = operator(problem.operator).contract

@@ -9,10 +9,13 @@ import numpy as np
 import xxhash
 from msgspec import Struct, field
 
-from fuzz import region, rows
+from fuzz import accuracy, region, rows
 from fuzz.assess import Assessor
+from fuzz.backends.base import Array
 from fuzz.elements import kept_elements
 from fuzz.execution import CAMPAIGN, Breadcrumb, Failure, NoBreadcrumb, Outcome, Ran, execute
+from fuzz.measure import Measurement
+from fuzz.nearest import Nearest, nearest
 from fuzz.oracle.arithmetic import Arithmetic, adjudicator
 from fuzz.pairs import pair_rows
 from fuzz.targets import Target
@@ -98,6 +101,7 @@ class _Trial:
             reduction_length=self.bench.reduction_length,
         )
         self._number = 0
+        self._nearest: dict[tuple[str, int], Nearest] = {}
         self._assessor = Assessor(
             self.bench,
             session.workbench,
@@ -166,9 +170,19 @@ class _Trial:
             **rows.figures(measured),
             **rows.truth_figures(measured, found.ladder, self.bench.rung(target.dtype).bound.known_by),
             **rows.verdict(judgement),
+            **self._accuracy(target, output, values, measured),
             **({"flagged": 0} if judgement.verdict == FLUSHED else {}),
             "region": region.of_output(self.bench, target.dtype, judgement, measured, found.ladder),
             "certified": found.certified,
             "output_digest": digest,
             "seconds": outcome.seconds,
         }
+
+    def _accuracy(self, target: Target, output: int, values: Array, measured: Measurement) -> Row:
+        """Columns of the accuracy table, where the inputs are those of one."""
+        if not accuracy.counts(self.problem):
+            return {}
+        rung, key = self.bench.rung(target.dtype), (target.dtype, output)
+        if key not in self._nearest and target.dtype != "float64":
+            self._nearest[key] = nearest(self.bench, rung, output, self.session.arithmetic)
+        return accuracy.figures(self.bench, rung, output, values, measured, self._nearest.get(key))

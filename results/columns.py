@@ -11,7 +11,7 @@ Cell: TypeAlias = str | int | float | None
 Row: TypeAlias = dict[str, Cell]
 """Values by column name; a missing column is null."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 INTERNAL = ("float32", "storage", "beyond")
 """Values of the column `internal`, the most accurate first."""
@@ -40,6 +40,44 @@ def rung_column(k: int) -> str:
     """Name of the column that counts relative errors above 1e-k."""
     return f"above_1e{k:02d}"
 
+
+_BITS = "; only where the input is bits(...)"
+_ACCURACY: tuple[Column, ...] = (
+    Column("ulp_value", "float64", "output units", f"output at the largest ulp error{_BITS}", since=3),
+    Column("ulp_truth", "float64", "output units", f"truth there{_BITS}", since=3),
+    Column("ulp_input", "float64", "input units", f"input there{_BITS}", since=3),
+    Column(
+        "ulp_normal_max",
+        "float64",
+        "ulp",
+        f"largest error in ulp where neither input nor truth is subnormal; null where there is none such{_BITS}",
+        since=3,
+    ),
+    Column("ulp_normal_input", "float64", "input units", f"input there{_BITS}", since=3),
+    Column(
+        "nonfinite_input",
+        "float64",
+        "input units",
+        f"input of the first element counted in nonfinite_mismatch{_BITS}",
+        since=3,
+    ),
+    Column(
+        "correctly_rounded",
+        "int64",
+        "elements",
+        "outputs that are the number nearest to the exact value (ties to even; zeros of either sign are one value, NaN "
+        f"agrees with NaN); null for float64{_BITS}",
+        since=3,
+    ),
+    Column(
+        "rounding_undecided",
+        "int64",
+        "elements",
+        f"outputs not counted there because it was not decided which number is nearest{_BITS}",
+        since=3,
+    ),
+)
+"""What an accuracy table needs."""
 
 COLUMNS: tuple[Column, ...] = (
     # row key
@@ -102,6 +140,7 @@ COLUMNS: tuple[Column, ...] = (
     # ulp
     Column("ulp_max", "float64", "ulp", "largest error in units in the last place of the truth at the target's dtype"),
     Column("ulp_index", "int64", "", "flat index of the largest ulp error"),
+    *_ACCURACY,
     # rho = |error| / (u E)
     Column("rho_max", "float64", "1", "largest rho = |error|/(u E) under the sqrt(n) model: > 2 is flagged"),
     Column("rho_index", "int64", "", "flat index of the largest rho"),
@@ -152,7 +191,7 @@ COLUMNS: tuple[Column, ...] = (
         "int64",
         "elements",
         "elements at which Arb (or mpmath) confirmed the truth or took its place; 0 where their slices are too large, "
-        "null where the trial was not chosen: flagged outputs and 1 trial in 1,000 are",
+        "null where the trial was not chosen: flagged outputs and 1 trial in 1,000 are, and the first of bits(...)",
     ),
     # identity of bits, cost, failure
     Column("input_digest", "string", "", "xxh3-128 of the inputs"),

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from results.accuracy import EXHAUSTIVE, lines
 from results.findings import accusations, findings
 from results.headline import headline
 from results.outliers import blame
 from results.reading import Results
+from results.report_accuracy import print_accuracy
 from results.report_counts import print_pairs, print_targets, print_verdicts
 from results.report_findings import print_findings, print_undecided
 from results.report_overview import print_operators, print_problems
@@ -60,6 +62,12 @@ def _campaign(results: Results, console: Console, known: Sorted | None) -> None:
     ran = setting(results)
     console.print(Text(answer(results, groups), style="bold red" if groups else "bold green"))
     print_setting(results, ran, console)
+    if results.plan == EXHAUSTIVE:
+        print_accuracy(lines(results), console)
+        print_pairs(results, console)
+        print_findings(results, groups, console, known if known and known.path else None)
+        print_undecided(results, console)
+        return
     if results.manifest.get("recipes"):
         print_standard(results, console)
     elif ran.problems > FEW_PROBLEMS or len(ran.operators) > 1:

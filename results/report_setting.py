@@ -58,11 +58,12 @@ def _trials_line(results: Results, ran: Setting) -> str:
 
 
 def _wanted(manifest: dict[str, Any], ran: Setting) -> int | None:
-    """Trials planned for the problems that ran: `trials` is per problem in a fixed plan, in all in a survey."""
+    """Trials planned for the problems that ran: `trials` is in all in a survey, per problem elsewhere."""
     trials = manifest.get("trials")
-    if manifest.get("until") or not isinstance(trials, int) or manifest.get("plan") not in ("fixed", "survey"):
+    plan = manifest.get("plan")
+    if manifest.get("until") or not isinstance(trials, int) or plan not in ("fixed", "survey", "exhaustive"):
         return None
-    return trials * ran.problems if manifest["plan"] == "fixed" else trials
+    return trials * ran.problems if plan != "survey" else trials
 
 
 def _print_missing(results: Results, console: Console) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 UNIT_ROUNDOFF: dict[str, float] = {
     "float64": 2.0**-53,
     "float32": 2.0**-24,
@@ -30,3 +32,12 @@ def smallest_normal_sql(column: str) -> str:
     """SQL expression for the smallest normal number of the dtype that `column` names; null for others."""
     cases = " ".join(f"WHEN '{name}' THEN {least!r}::DOUBLE" for name, least in SMALLEST_NORMAL.items())
     return f"CASE {column} {cases} END"
+
+
+NUMBERS: dict[str, int] = {"float64": 2**64, "float32": 2**32, "bfloat16": 2**16, "float16": 2**16}
+"""Bit patterns of a format."""
+
+
+def digits(dtype: str) -> int:
+    """Precision p in bits."""
+    return round(-math.log2(UNIT_ROUNDOFF[dtype]))

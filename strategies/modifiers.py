@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec import structs
 
+from strategies.contract import Shape
 from strategies.precision import DType
 from strategies.recipe import Array, Probability, Recipe, Support, register
 
@@ -18,6 +20,10 @@ class Modifier(Recipe, frozen=True):
     """Draws `recipe` into all its inputs, then changes each."""
 
     recipe: Recipe
+
+    def at(self, index: int, home: DType, shapes: Sequence[Shape]) -> Recipe:
+        inner = self.recipe.at(index, home, shapes)
+        return self if inner is self.recipe else structs.replace(self, recipe=inner)
 
     def draw(self, stream: np.random.Generator, outs: Sequence[Array]) -> None:
         self.recipe.draw(stream, outs)

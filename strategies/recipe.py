@@ -68,6 +68,10 @@ class Recipe(Struct, frozen=True):
                     least = p.smallest_subnormal
                     raise ContractError(f"{value!r} in {self} vanishes in {home}: its smallest number is {least!r}")
 
+    def at(self, index: int, home: DType, shapes: Sequence[Shape]) -> Recipe:
+        """What draw `index` is drawn by: the recipe itself, unless its draws differ by more than their stream."""
+        return self
+
     def support(self, home: DType) -> Support:
         """Where the values of the population lie."""
         raise NotImplementedError

@@ -5,6 +5,7 @@ from __future__ import annotations
 from strategies.distributions import Constant, Integers, LogUniform, Normal, Offset, Ramp, Subnormal, Uniform
 from strategies.given import Given
 from strategies.modifiers import Abs, Signed, Sparse, Special
+from strategies.patterns import Bits
 from strategies.recipe import (
     RECIPES,
     Argument,
@@ -21,6 +22,7 @@ __all__ = [
     "Abs",
     "Argument",
     "Array",
+    "Bits",
     "Constant",
     "Given",
     "Integers",

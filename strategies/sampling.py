@@ -56,7 +56,8 @@ def draw(problem: Problem, contract: Contract, seed: int, index: int, into: Mapp
     for name, shape in shapes.items():
         _require(into.get(name), name, shape, problem.home)
     for number, recipe in enumerate(problem.recipes):
-        recipe.draw(stream(problem.draw_id, seed, index, number), [into[name] for name in recipe.fills])
+        drawn = recipe.at(index, problem.home, [shapes[name] for name in recipe.fills])
+        drawn.draw(stream(problem.draw_id, seed, index, number), [into[name] for name in recipe.fills])
     digest = xxhash.xxh3_128(_header(problem.home, tuple(shapes.items())))
     for name in shapes:
         digest.update(raw(into[name]))

@@ -205,6 +205,11 @@ class Yardstick:
         near = np.arange(self.size) if everywhere else np.flatnonzero(self._scratch >= relative / 2.0)
         return largest_ulp(self._error, self.value, near, self.precision)
 
+    def largest_ulp_at(self, near: Array) -> tuple[float, int]:
+        """Largest error in ulp of the output measured last among the elements at the flat positions `near`, and where;
+        (0, -1) for no elements."""
+        return largest_ulp(self._error, self.value, near, self.precision) if near.size else (0.0, -1)
+
     def _relative(self, error: Array, out: Array) -> Array:
         """error / |v|; 0 where the error is 0, infinite where only v is."""
         if self.zero_free:

@@ -1,0 +1,125 @@
+"""The numbers of a 16-bit format or float32 nearest to the truth, decided with Arb where float64 is too close to call.
+
+The truth v is known to some units in the last place of float64. It decides which number of the narrower format is
+nearest unless v lies that close to the middle between two of them (the table maker's dilemma). There the element is
+evaluated in ball arithmetic, which decides if the ball lies on one side; an exact tie goes to the even number.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from fuzz.adjudicate import UNDEFINED
+from fuzz.backends.base import Array
+from fuzz.oracle.arithmetic import Arithmetic
+from fuzz.oracle.element import evaluate
+from fuzz.workbench import Bench, Rung
+from strategies.precision import Precision
+
+MARGINS = (2.0**14, 2.0**24, 2.0**34)
+"""Distance from a middle, in ulp of float64, within which float64 is not believed. Library functions in float64 err by
+a few ulp, the stable formulas of references by some hundred; what is found there is compared with the exact values, and
+where one of them is further than a quarter of the margin, the next margin is taken. In float32 (2^29 ulp of float64 in
+one of its own) the first margin sends one element in 2^14 to Arb."""
+BELIEVED = 0.25
+MOST = 4096
+"""Elements evaluated exactly a trial, at some 30 us each; others near a middle stay undecided."""
+
+
+class Nearest(Struct, frozen=True):
+    """What a correctly rounded implementation would return for one output of a draw."""
+
+    values: Array
+    """Flat, of the dtype of the target; NaN where the truth is."""
+    undecided: Array
+    """Flat positions where neither float64 nor ball arithmetic tells."""
+
+    def rounded(self, output: Array) -> int:
+        """How many elements of `output` are the nearest number. Zeros of either sign are one value, undecided elements
+        do not count."""
+        flat = output.reshape(-1)
+        same = (flat == self.values) | (np.isnan(flat) & np.isnan(self.values))
+        same[self.undecided] = False
+        return int(np.count_nonzero(same))
+
+
+def nearest(bench: Bench, rung: Rung, output: int, arithmetic: Arithmetic | None) -> Nearest:
+    """The nearest numbers of the rung's dtype, whose truth is in float64. Without `arithmetic` all elements close to a
+    middle are undecided."""
+    p, v = rung.yardsticks[output].precision, rung.yardsticks[output].value
+    with np.errstate(all="ignore"):
+        values = p.round(v)
+        grid = _Grid(v, p)
+    undecided: list[int] = []
+    seen: set[int] = set()
+    for margin in MARGINS:
+        new = [int(i) for i in grid.near(margin) if int(i) not in seen]
+        decided = new[:MOST] if arithmetic is not None else []
+        undecided += new[len(decided) :]
+        furthest = 0.0
+        for position in decided:
+            assert arithmetic is not None
+            number, distance = _decide(bench, rung, output, position, grid, arithmetic)
+            furthest = max(furthest, distance)
+            if number is None:
+                undecided.append(position)
+            else:
+                values[position] = number
+        seen.update(new)
+        if furthest <= BELIEVED * margin:
+            break
+    return Nearest(values, np.array(sorted(undecided), dtype=np.intp))
+
+
+class _Grid:
+    """Where values lie between the numbers of a format: |v| in units in its last place there, split into whole and
+    fraction. All exact: a scaling by powers of two."""
+
+    def __init__(self, v: Array, p: Precision) -> None:
+        self.v, self.p = v, p
+        _, exponent = np.frexp(v)
+        self.exponent = np.maximum(exponent, p.minimum_exponent + 1) - p.digits
+        """2^exponent is the ulp."""
+        self.place = np.ldexp(np.abs(v), -self.exponent)
+        self.whole = np.floor(self.place)
+
+    def near(self, margin: float) -> Any:
+        """Positions of the elements closer than `margin` ulp of float64 to a middle between two numbers."""
+        distance = np.abs(self.place - self.whole - 0.5)
+        return np.flatnonzero(distance <= self.place * (margin * 2.0**-52))
+
+    def number(self, position: int, halves: int) -> float:
+        """|v| rounded down to a whole number of ulp, and so many half ulp more; signed as v."""
+        size = math.ldexp(2 * float(self.whole[position]) + halves, int(self.exponent[position]) - 1)
+        return math.copysign(size, float(self.v[position]))
+
+
+def _decide(
+    bench: Bench, rung: Rung, output: int, position: int, grid: _Grid, a: Arithmetic
+) -> tuple[float | None, float]:
+    """The number nearest to the exact value of an element (None: undecided), and how far the truth is from that value
+    in ulp of float64."""
+    at = tuple(int(i) for i in np.unravel_index(position, bench.output_shapes[output]))
+    try:
+        exact = evaluate(bench.program, output, at, rung.inputs(), a).value
+        middle = a.number(grid.number(position, 1))
+        beyond = a.apply("subtract", exact, middle)
+        distance = abs(a.rounded(a.apply("subtract", exact, a.number(float(grid.v[position])))))
+        radius = max(a.radius(beyond), a.radius(exact))
+    except UNDEFINED:
+        return None, 0.0
+    if not math.isfinite(radius):
+        return None, 0.0
+    far = distance / math.ulp(float(grid.v[position]))
+    zero = a.number(0.0)
+    if radius == 0 and not a.less(beyond, zero) and not a.less(zero, beyond):
+        halves = 0 if grid.whole[position] % 2 == 0 else 2
+    elif abs(a.rounded(beyond)) > radius:
+        halves = 2 if a.less(zero, beyond) == (grid.v[position] > 0) else 0
+    else:
+        return None, far
+    return grid.number(position, halves), far
