@@ -20,12 +20,15 @@ from fuzz.oracle.element import evaluate
 from fuzz.workbench import Bench, Rung
 from strategies.precision import Precision
 
-MARGINS = (2.0**14, 2.0**24, 2.0**34)
+MARGINS = (2.0**14, 2.0**24)
 """Distance from a middle, in ulp of float64, within which float64 is not believed. Library functions in float64 err by
-a few ulp, the stable formulas of references by some hundred; what is found there is compared with the exact values, and
-where one of them is further than a quarter of the margin, the next margin is taken. In float32 (2^29 ulp of float64 in
-one of its own) the first margin sends one element in 2^14 to Arb."""
+a few ulp, the stable formulas of references by some hundred. Elements within the margin, and some others, are compared
+with their exact values: where one is further than a quarter of the margin, the next margin is taken, and after the last
+one nothing but exact values counts. In float32 (2^29 ulp of float64 in one of its own) the first margin sends one element
+in 2^14 to Arb."""
 BELIEVED = 0.25
+SAMPLED = 8
+"""Elements evaluated exactly although they are far from a middle."""
 MOST = 4096
 """Elements evaluated exactly a trial, at some 30 us each; others near a middle stay undecided."""
 
@@ -35,7 +38,7 @@ class Nearest(Struct, frozen=True):
 
     values: Array
     """Flat, of the dtype of the target; NaN where the truth is."""
-    undecided: Array
+    undecided: list[int]
     """Flat positions where neither float64 nor ball arithmetic tells."""
 
     def rounded(self, output: Array) -> int:
@@ -54,25 +57,27 @@ def nearest(bench: Bench, rung: Rung, output: int, arithmetic: Arithmetic | None
     with np.errstate(all="ignore"):
         values = p.round(v)
         grid = _Grid(v, p)
+    if arithmetic is None:
+        return Nearest(values, grid.near(MARGINS[0]))
+    furthest = max((_decide(bench, rung, output, i, grid, arithmetic)[1] for i in grid.sample()), default=0.0)
     undecided: list[int] = []
     seen: set[int] = set()
     for margin in MARGINS:
-        new = [int(i) for i in grid.near(margin) if int(i) not in seen]
-        decided = new[:MOST] if arithmetic is not None else []
-        undecided += new[len(decided) :]
-        furthest = 0.0
-        for position in decided:
-            assert arithmetic is not None
+        new = [i for i in grid.near(margin) if i not in seen]
+        seen.update(new)
+        undecided += new[MOST:]
+        for position in new[:MOST]:
             number, distance = _decide(bench, rung, output, position, grid, arithmetic)
             furthest = max(furthest, distance)
             if number is None:
                 undecided.append(position)
             else:
-                values[position] = number
-        seen.update(new)
+                with np.errstate(over="ignore"):
+                    values[position] = number
         if furthest <= BELIEVED * margin:
-            break
-    return Nearest(values, np.array(sorted(undecided), dtype=np.intp))
+            return Nearest(values, sorted(undecided))
+    decided = seen.difference(undecided)
+    return Nearest(values, [i for i in range(len(values)) if i not in decided])
 
 
 class _Grid:
@@ -87,10 +92,18 @@ class _Grid:
         self.place = np.ldexp(np.abs(v), -self.exponent)
         self.whole = np.floor(self.place)
 
-    def near(self, margin: float) -> Any:
+    def near(self, margin: float) -> list[int]:
         """Positions of the elements closer than `margin` ulp of float64 to a middle between two numbers."""
-        distance = np.abs(self.place - self.whole - 0.5)
-        return np.flatnonzero(distance <= self.place * (margin * 2.0**-52))
+        with np.errstate(invalid="ignore"):  # infinities
+            distance = np.abs(self.place - self.whole - 0.5)
+        found: list[int] = np.flatnonzero(distance <= self.place * (margin * 2.0**-52)).tolist()
+        return found
+
+    def sample(self) -> list[int]:
+        """A few positions spread over the array, those of finite numbers that are not 0."""
+        spread = np.linspace(0, max(0, self.v.size - 1), SAMPLED).astype(np.intp)[: self.v.size]
+        found: list[int] = spread[np.isfinite(self.v[spread]) & (self.v[spread] != 0)].tolist()
+        return found
 
     def number(self, position: int, halves: int) -> float:
         """|v| rounded down to a whole number of ulp, and so many half ulp more; signed as v."""

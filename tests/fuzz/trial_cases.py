@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fuzz.backends import BACKENDS
+from fuzz.backends.base import EVERY_FLOAT
 from fuzz.extend import FunctionBackend, register
 from fuzz.operators import OPERATORS
 from fuzz.targets import Target
@@ -60,7 +61,7 @@ class Lab:
         """Register `kernel`; a later one of the same name takes its place."""
         offered = self.backend.implementations.get(operator, ())
         self.backend.implementations[operator] = tuple(i for i in offered if i.name != name)
-        self.backend.operator(operator, name=name)(kernel)
+        self.backend.operator(operator, name=name, dtypes=EVERY_FLOAT)(kernel)
         return Target("lab", "cpu", dtype, (("impl", name),))
 
     def trial(

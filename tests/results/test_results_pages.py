@@ -6,8 +6,9 @@ from pathlib import Path
 
 from results.columns import COLUMNS, ELEMENT_COLUMNS
 from results.schema import schema_page, verdict_table
-from results.units import UNIT_ROUNDOFF
+from results.units import NUMBERS, UNIT_ROUNDOFF, digits
 from results.verdicts import VERDICTS, worst
+from strategies.patterns import patterns
 from strategies.precision import PRECISIONS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -30,6 +31,7 @@ def test_column_names_are_unique_and_documented() -> None:
 def test_units_agree_with_the_formats() -> None:
     for name, found in PRECISIONS.items():
         assert UNIT_ROUNDOFF[name] == found.unit_roundoff
+        assert (NUMBERS[name], digits(name)) == (patterns(name), found.digits)
 
 
 def test_the_worst_verdict() -> None:

@@ -35,6 +35,7 @@ RECIPE_BYTES = {
     "abs(normal(1,1))": ("04c98480d421d4d1", "51cfcca5e7ceaf56"),
     "signed(loguniform(1e-3,1e3))": ("68eefaaa293f73e1", "7df3af93ec16dea2"),
     "sparse(normal(0,1),0.9)": ("ab2048bd0b9fa8b0", "cdd111226bc25a08"),
+    "bits(1)": ("196569c9a57cc828", "b5f45a7856b37e62"),
     "special(normal(0,1),0.1)": ("b6ef3a42fc2d39ae", "7694996d3a43b379"),
 }
 """xxh3-64 of a 7 x 143 array drawn from stream("golden", 20, 26, 0), at float32 and float64."""
@@ -52,6 +53,7 @@ NARROW_BYTES = {
     "abs(normal(1,1))": ("8dace75437bd2963", "c4aa56278892c202"),
     "signed(loguniform(1e-3,1e3))": ("b719228965fefb9e", "b5af73cf38857c49"),
     "sparse(normal(0,1),0.9)": ("7fb195064bfa705d", "3d14a2ef79f56a18"),
+    "bits(1)": ("377f161b31d065c6", "377f161b31d065c6"),
     "special(normal(0,1),0.1)": ("fa40404b8c178f3d", "3f0f60225d36825e"),
 }
 """The same at float16 and bfloat16."""
