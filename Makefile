@@ -1,14 +1,16 @@
 # make run    set up .venv and answer the batch_norm question (5,000 trials on every backend)
 # make test   set up .venv and pass the tests
 # make lint   ruff and mypy --strict
+# make accuracy  docs/accuracy/16-bit.md anew: every float16 and bfloat16 number (some ten minutes)
 # make bench  speed against a naive loop
 
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 READY := .venv/.ready
+TABLE ?= ulpfuzz-runs/accuracy
 
-.PHONY: run test lint bench clean
+.PHONY: run test lint accuracy bench clean
 
 run: $(READY)
 	$(BIN)/ulpfuzz run examples/batch_norm_outliers.toml
@@ -21,6 +23,11 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+accuracy: $(READY)
+	$(BIN)/ulpfuzz run all --plan exhaustive --dtype float16 --dtype bfloat16 --workers 2 --fail-on none --out $(TABLE)
+	$(BIN)/ulpfuzz table $(TABLE) --title "Accuracy at every float16 and bfloat16 number" \
+	  --markdown docs/accuracy/16-bit.md --csv docs/accuracy/16-bit.csv
 
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py

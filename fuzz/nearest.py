@@ -8,7 +8,6 @@ evaluated in ball arithmetic, which decides if the ball lies on one side; an exa
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -24,7 +23,7 @@ MARGINS = (2.0**14, 2.0**24)
 """Distance from a middle, in ulp of float64, within which float64 is not believed. Library functions in float64 err by
 a few ulp, the stable formulas of references by some hundred. Elements within the margin, and some others, are compared
 with their exact values: where one is further than a quarter of the margin, the next margin is taken, and after the last
-one nothing but exact values counts. In float32 (2^29 ulp of float64 in one of its own) the first margin sends one element
+one nothing but exact values counts. In float32 (one ulp is 2^29 ulp of float64) the first margin sends one element
 in 2^14 to Arb."""
 BELIEVED = 0.25
 SAMPLED = 8

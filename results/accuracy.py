@@ -124,11 +124,11 @@ def rounded_up(ulp: float) -> str:
     """Four digits, rounded up: 0.5001 is not correct rounding, and no error is above what is printed."""
     if not math.isfinite(ulp):
         return str(ulp)
-    up = _UP.create_decimal(ulp)
-    if ulp == 0 or 1e-3 <= up < 1e4:
-        return f"{up:f}"
-    mantissa, _, exponent = f"{up:e}".partition("e")
-    return f"{mantissa}e{int(exponent)}"
+    up = float(_UP.create_decimal(ulp))
+    if 1e-3 <= up < 9999.5:
+        return f"{up:#.4g}".rstrip(".")
+    mantissa, _, exponent = f"{up:.3e}".partition("e")
+    return f"{mantissa}e{int(exponent)}" if up else "0"
 
 
 def hexadecimal(x: float) -> str:

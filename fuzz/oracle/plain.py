@@ -39,8 +39,8 @@ def _plain(
     rounded: Callable[[Any], Any],
     limit: float,
 ) -> tuple[Any, ...]:
-    values: list[Any] = [np.asarray(array).astype(kind) for array in inputs]
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # signalling NaN among the inputs, too
+        values: list[Any] = [np.asarray(array).astype(kind) for array in inputs]
         for node in program.nodes[len(program.inputs) :]:
             arguments = [values[a.node] if isinstance(a, Ref) else rounded(kind(a)) for a in node.arguments]
             function = PRIMITIVES[node.primitive].function

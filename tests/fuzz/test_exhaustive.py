@@ -1,4 +1,4 @@
-"""The plan `exhaustive`: what it runs, in which order, what it refuses, and that a planted wrong number is in its table."""
+"""The plan `exhaustive`: what it runs, in which order, what it refuses; a planted wrong number is in its table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from results.errors import FailOnError, InvalidRate
 
 WRONG_BITS = 0xC37F
 """float16: -3.748..., the one input at which the planted kernel errs."""
-PLANTED = f'''
+PLANTED = f"""
 import numpy as np
 from fuzz.extend import FunctionBackend, register
 
@@ -41,7 +41,7 @@ def exp(x):
     return y
 
 register(made)
-'''
+"""
 
 
 def asked(*operators: str, **spec: object) -> CampaignSpec:
@@ -59,7 +59,9 @@ def test_a_16_bit_format_is_one_trial_and_float32_as_many_as_it_has_blocks() -> 
     assert [(c.problem["operator"], c.problem["home"]) for c in narrow.cells] == [
         ("exp", "float16"), ("exp", "bfloat16"), ("log", "float16"), ("log", "bfloat16"),
     ]  # fmt: skip
-    assert {json.dumps(c.problem["recipes"]) for c in narrow.cells} == {'[{"fills": ["x"], "kind": "bits", "start": 0}]'}
+    assert {json.dumps(c.problem["recipes"]) for c in narrow.cells} == {
+        '[{"fills": ["x"], "kind": "bits", "start": 0}]'
+    }
     wide = manifest("exp", dtypes=("float32",))
     assert (wide.trials, wide.cells[0].problem["dims"]) == (2**32 // exhaustive.BLOCK, {"n": exhaustive.BLOCK})
     assert manifest("exp", dtypes=("float32",), trials=100).trials == 100
@@ -94,7 +96,10 @@ def test_all_stands_for_every_function_of_one_number() -> None:
 
 def test_attributes_are_the_users() -> None:
     spec = CampaignSpec(
-        problems=(ProblemSpec("elu", attributes={"alpha": 0.5}),), plan="exhaustive", dtypes=("bfloat16",), targets=("torch",)
+        problems=(ProblemSpec("elu", attributes={"alpha": 0.5}),),
+        plan="exhaustive",
+        dtypes=("bfloat16",),
+        targets=("torch",),
     )
     assert manifest_of(resolve(spec), 1).cells[0].problem["attributes"] == {"alpha": 0.5}
 

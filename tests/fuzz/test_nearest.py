@@ -1,4 +1,4 @@
-"""Which number is nearest to the truth: decided exactly where float64 is too close to call, left open where nothing is."""
+"""The number nearest to the truth: decided exactly where float64 is too close to call, left open where nothing is."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from fuzz import nearest as module
 from fuzz.nearest import nearest
-from fuzz.oracle.arithmetic import ArbArithmetic, Arithmetic, MpmathArithmetic
 from fuzz.operators import operator
+from fuzz.oracle.arithmetic import ArbArithmetic, Arithmetic, MpmathArithmetic
 from fuzz.workbench import Bench, Rung
 from strategies import make_problem, parse_recipe
 
@@ -20,9 +20,7 @@ def rung_of(name: str, dtype: str, x: Any) -> tuple[Bench, Rung]:
     """A bench with the inputs set and the truth computed."""
     values = np.asarray(x).astype(dtype)
     contract = operator(name).contract
-    problem = make_problem(
-        contract, dims={"n": values.size}, home=dtype, recipes=[parse_recipe("constant(1)", ("x",))]
-    )
+    problem = make_problem(contract, dims={"n": values.size}, home=dtype, recipes=[parse_recipe("constant(1)", ("x",))])
     bench = Bench(problem)
     rung = bench.rung(dtype)
     rung.arena.arrays["x"][...] = values
@@ -54,7 +52,7 @@ def test_it_is_what_many_digits_give(name: str, dtype: str) -> None:
 
 
 def test_ball_arithmetic_decides_what_float64_cannot() -> None:
-    """gelu(x) = x/2 + x^2/sqrt(2 pi) + ...: for an odd subnormal x float64 sees the middle, the exact value is above."""
+    """gelu(x) = x/2 + x^2/sqrt(2 pi) + ...: at an odd subnormal x float64 sees the middle, the exact value is above."""
     tiny = 2.0**-149
     x = [tiny, 3 * tiny, -tiny, -3 * tiny, 5 * tiny]
     bench, rung = rung_of("gelu", "float32", x)

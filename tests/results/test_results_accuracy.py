@@ -81,17 +81,17 @@ GOLDEN_WIDE = """
 Accuracy in float16, some of its 65,536 numbers
   function           target                ulp  inputs             x              x exactly  rounded  NaN/inf  flagged
   ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-  elu(alpha=0.5,     numpy:cpu             0.5  all              1.5               0x1.8p+0    100 %        0        0
+  elu(alpha=0.5,     numpy:cpu          0.5000  all              1.5               0x1.8p+0    100 %        0        0
   beta=1)
   exp                numpy:cpu          0.5001  all             -0.1  -0x1.999999999999ap-4  99.99 %        0        0
                      torch:cpu            1024  all      -5.9605e-08               -0x1p-24  50.00 %        2       40
-                       normal              0.5                   1.5               0x1.8p+0
-                     tvm:llvm[mcpu=hos     0.5  50.00 %          1.5               0x1.8p+0    100 %        0        0
+                       normal           0.5000                   1.5               0x1.8p+0
+                     tvm:llvm[mcpu=hos  0.5000  50.00 %          1.5               0x1.8p+0    100 %        0        0
                      t,note="a|b"]*
   jax:cpu, unsupported: exp
 
   ulp: largest error in units in the last place of the exact result, rounded up, and x where it occurs.
-  normal: the same without subnormal inputs and results.
+  normal: the same without subnormal inputs and results, where that makes a difference.
   rounded: results that are the number nearest to the exact value, of all inputs, NaN included.
   NaN/inf: inputs where result or truth alone is NaN or infinite. flagged: rho above 2, more than rounding.
   *: the library does not offer the function; composed from its primitives.
@@ -101,11 +101,11 @@ GOLDEN_NARROW = """
 Accuracy in float16, every one of its 65,536 numbers
   function             target        ulp            x  rounded  NaN/inf  flagged
   ──────────────────────────────────────────────────────────────────────────────
-  elu(alpha=0.5,       numpy:cpu     0.5          1.5    100 %        0        0
+  elu(alpha=0.5,       numpy:cpu  0.5000          1.5    100 %        0        0
   beta=1)
   exp                  numpy:cpu  0.5001         -0.1  99.99 %        0        0
                        torch:cpu    1024  -5.9605e-08  50.00 %        2       40
-                         normal      0.5          1.5
+                         normal   0.5000          1.5
   jax:cpu, unsupported: exp
 """
 
@@ -199,7 +199,7 @@ def test_markdown_is_a_page(campaign: Callable[..., Path], found: list[Line]) ->
 
 @pytest.mark.parametrize(
     ("ulp", "shown"),
-    [(0.0, "0"), (0.5, "0.5"), (0.50002, "0.5001"), (0.49993, "0.5000"), (2.0434, "2.044"), (8388607.2, "8.389e6"),
+    [(0.0, "0"), (0.5, "0.5000"), (0.50002, "0.5001"), (0.49993, "0.5000"), (2.0434, "2.044"), (8388607.2, "8.389e6"),
      (9999.9, "1.000e4"), (math.inf, "inf"), (1e-5, "1.001e-5")],
 )  # fmt: skip
 def test_errors_are_rounded_up(ulp: float, shown: str) -> None:
@@ -207,7 +207,8 @@ def test_errors_are_rounded_up(ulp: float, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("k", "n", "shown"), [(7, 7, "100 %"), (65535, 65536, "99.99 %"), (0, 5, "0.00 %"), (1, 3, "33.33 %"), (0, 0, "100 %")]
+    ("k", "n", "shown"),
+    [(7, 7, "100 %"), (65535, 65536, "99.99 %"), (0, 5, "0.00 %"), (1, 3, "33.33 %"), (0, 0, "100 %")],
 )
 def test_only_all_is_100_per_cent(k: int, n: int, shown: str) -> None:
     assert share(k, n) == shown

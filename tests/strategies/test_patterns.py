@@ -86,7 +86,9 @@ def test_mistakes_are_named() -> None:
         bits(-1)
     with pytest.raises(ParameterError, match="bits fills one input, not x, y"):
         Bits(("x", "y"))
-    with pytest.raises(ContractError, match=r"start of bits\(65536\) is no bit pattern of float16: use one below 2\*\*16"):
+    with pytest.raises(
+        ContractError, match=r"start of bits\(65536\) is no bit pattern of float16: use one below 2\*\*16"
+    ):
         block(bits(65536), 0)
     assert patterns("bfloat16") == 65536
 
