@@ -15,6 +15,11 @@ FUNCTIONS: dict[str, tuple[str, Any, str]] = {
     "sigmoid": ("jax.nn", nn, "sigmoid"),
     "silu": ("jax.nn", nn, "silu"),
     "relu": ("jax.nn", nn, "relu"),
+    "log_sigmoid": ("jax.nn", nn, "log_sigmoid"),
+    "mish": ("jax.nn", nn, "mish"),
+    "softsign": ("jax.nn", nn, "soft_sign"),
+    "selu": ("jax.nn", nn, "selu"),
+    "hard_swish": ("jax.nn", nn, "hard_swish"),
     "sign": ("jax.numpy", jnp, "sign"),
     "exp2": ("jax.numpy", jnp, "exp2"),
     "expm1": ("jax.numpy", jnp, "expm1"),
@@ -63,3 +68,8 @@ def elu(x: JaxArray, *, alpha: float) -> JaxArray:
 @BACKEND.implementation("clip", "clip", "jax.numpy.clip", dtypes=EVERY_FLOAT)
 def clip(x: JaxArray, *, low: float, high: float) -> JaxArray:
     return jnp.clip(x, low, high)
+
+
+@BACKEND.implementation("leaky_relu", "leaky_relu", "jax.nn.leaky_relu", dtypes=EVERY_FLOAT)
+def leaky_relu(x: JaxArray, *, alpha: float) -> JaxArray:
+    return nn.leaky_relu(x, alpha)

@@ -87,3 +87,27 @@ def elu(x: Array, *, alpha: float, out: Array) -> None:
     np.expm1(out, out=out)
     np.multiply(out, x.dtype.type(alpha), out=out)
     np.copyto(out, x, where=x > 0)
+
+
+@BACKEND.operator(
+    "log_sigmoid", name="logaddexp", provenance="composed", source="-numpy.logaddexp(0, -x)", dtypes=EVERY_FLOAT
+)
+def log_sigmoid(x: Array, *, out: Array) -> None:
+    np.negative(x, out=out)
+    np.logaddexp(x.dtype.type(0), out, out=out)
+    np.negative(out, out=out)
+
+
+@BACKEND.operator("softsign", name="formula", provenance="composed", source="x / (1 + |x|)", dtypes=EVERY_FLOAT)
+def softsign(x: Array, *, out: Array) -> None:
+    np.abs(x, out=out)
+    np.add(out, x.dtype.type(1), out=out)
+    np.divide(x, out, out=out)
+
+
+@BACKEND.operator(
+    "leaky_relu", name="formula", provenance="composed", source="where(x > 0, x, alpha x)", dtypes=EVERY_FLOAT
+)
+def leaky_relu(x: Array, *, alpha: float, out: Array) -> None:
+    np.multiply(x, x.dtype.type(alpha), out=out)
+    np.copyto(out, x, where=x > 0)

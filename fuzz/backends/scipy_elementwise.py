@@ -11,6 +11,7 @@ from fuzz.backends.scipy_backend import BACKEND, special
 
 UFUNCS = {
     "sigmoid": "expit",
+    "log_sigmoid": "log_expit",
     "exp2": "exp2",
     "expm1": "expm1",
     "log1p": "log1p",

@@ -63,3 +63,33 @@ def elu(x: Tensor, *, alpha: float) -> Tensor:
 @BACKEND.implementation("clip", "clamp", "torch.clamp", dtypes=EVERY_FLOAT)
 def clip(x: Tensor, *, low: float, high: float) -> Tensor:
     return torch.clamp(x, low, high)
+
+
+@BACKEND.implementation("leaky_relu", "leaky_relu", "torch.nn.functional.leaky_relu", dtypes=EVERY_FLOAT)
+def leaky_relu(x: Tensor, *, alpha: float) -> Tensor:
+    return F.leaky_relu(x, alpha)
+
+
+@BACKEND.implementation("log_sigmoid", "logsigmoid", "torch.nn.functional.logsigmoid", dtypes=EVERY_FLOAT)
+def log_sigmoid(x: Tensor) -> Tensor:
+    return F.logsigmoid(x)
+
+
+@BACKEND.implementation("mish", "mish", "torch.nn.functional.mish", dtypes=EVERY_FLOAT)
+def mish(x: Tensor) -> Tensor:
+    return F.mish(x)
+
+
+@BACKEND.implementation("softsign", "softsign", "torch.nn.functional.softsign", dtypes=EVERY_FLOAT)
+def softsign(x: Tensor) -> Tensor:
+    return F.softsign(x)
+
+
+@BACKEND.implementation("selu", "selu", "torch.nn.functional.selu", dtypes=EVERY_FLOAT)
+def selu(x: Tensor) -> Tensor:
+    return F.selu(x)
+
+
+@BACKEND.implementation("hard_swish", "hardswish", "torch.nn.functional.hardswish", dtypes=EVERY_FLOAT)
+def hard_swish(x: Tensor) -> Tensor:
+    return F.hardswish(x)

@@ -75,3 +75,13 @@ def relax_silu(x: Array) -> Any:
 @formula("reciprocal", "1 / x")
 def te_reciprocal(x: Tensor) -> Tensor:
     return te.compute(x.shape, lambda i: constant(1.0, x) / x[i], name="y")
+
+
+@library("leaky_relu", "topi.nn.leaky_relu")
+def topi_leaky_relu(x: Tensor, *, alpha: float) -> Tensor:
+    return topi.nn.leaky_relu(x, alpha)
+
+
+@formula("softsign", "x / (1 + |x|)")
+def te_softsign(x: Tensor) -> Tensor:
+    return te.compute(x.shape, lambda i: x[i] / (constant(1.0, x) + tirx.abs(x[i])), name="y")

@@ -27,6 +27,7 @@ from planted_faults import (
 from scipy import special
 
 from fuzz.backends.base import Array
+from fuzz.operators.rectifiers import SELU_ALPHA, SELU_SCALE
 
 MANY = {"n": 16384}
 RAGGED = {"n": 101}
@@ -64,6 +65,36 @@ def elu(x: Array, *, alpha: float) -> Array:
 
 def elu_by_exp(x: Array, *, alpha: float) -> Array:
     return np.where(x > 0, x, x.dtype.type(alpha) * (np.exp(np.minimum(x, 0)) - 1))
+
+
+def log_of_sigmoid(x: Array) -> Array:
+    return np.log(1 / (1 + np.exp(-x)))
+
+
+def log_sigmoid_by_log(x: Array) -> Array:
+    return -np.log(1 + np.exp(-x))
+
+
+def mish_by_log(x: Array) -> Array:
+    return x * np.tanh(np.log(1 + np.exp(x)))
+
+
+def softsign_of_square(x: Array) -> Array:
+    return x / np.sqrt(1 + x * x)
+
+
+def leaky_relu(x: Array, *, alpha: float) -> Array:
+    return np.where(x > 0, x, x.dtype.type(alpha) * x)
+
+
+def selu_by_exp(x: Array) -> Array:
+    kind = x.dtype.type
+    return kind(SELU_SCALE) * np.where(x > 0, x, kind(SELU_ALPHA) * (np.exp(np.minimum(x, 0)) - 1))
+
+
+def hard_swish_of_keras(x: Array) -> Array:
+    """With the hard sigmoid of slope 0.2."""
+    return x * np.clip(x / 5 + x.dtype.type(0.5), 0, 1)
 
 
 def relu(x: Array) -> Array:
@@ -240,6 +271,14 @@ FAULTS = (
     *planted("silu", "last_element", last_element_off(silu), NORMAL, "wrong", RAGGED),
     *planted("elu", "by_exp", elu_by_exp, TINY, "unstable"),
     *planted("elu", "alpha_ignored", changed(elu, alpha=1.0), NORMAL, "wrong", alpha=0.5),
+    *planted("log_sigmoid", "by_log_of_sigmoid", log_of_sigmoid, "uniform(-120,-95)", "nonfinite_mismatch",
+             dtypes=("float32",)),
+    *planted("log_sigmoid", "by_log", log_sigmoid_by_log, "uniform(10,30)", "unstable"),
+    *planted("mish", "by_log", mish_by_log, "uniform(-30,-10)", "unstable"),
+    *planted("softsign", "squared", softsign_of_square, NORMAL, "wrong"),
+    *planted("leaky_relu", "alpha_ignored", changed(leaky_relu, alpha=0.01), NORMAL, "wrong", alpha=0.2),
+    *planted("selu", "by_exp", selu_by_exp, TINY, "unstable"),
+    *planted("hard_swish", "of_hard_sigmoid_0.2", hard_swish_of_keras, NORMAL, "wrong"),
     *planted("relu", "nan_swallowed", relu_by_comparison, WITH_SPECIAL, "nonfinite_mismatch", dtypes=FOUR),
     *planted("relu", "at_6", lambda x: np.clip(x, 0, 6), "normal(0,30)", "wrong"),
     *planted("sign", "of_nan", sign_by_comparison, WITH_SPECIAL, "nonfinite_mismatch", dtypes=FOUR),

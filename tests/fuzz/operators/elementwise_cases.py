@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
-from fuzz.operators import OPERATORS, elementary, pointwise
+from fuzz.operators import OPERATORS, elementary, pointwise, rectifiers
 from fuzz.oracle.program import Program
 from fuzz.oracle.trace import trace
 
@@ -17,11 +17,12 @@ Array = NDArray[Any]
 mp = mpmath.mp.clone()
 mp.prec = 300
 
-NAMES = tuple(operator.name for operator in (*elementary.OPERATORS, *pointwise.OPERATORS))
+NAMES = tuple(operator.name for operator in (*elementary.OPERATORS, *pointwise.OPERATORS, *rectifiers.OPERATORS))
 BINARY = ("add", "multiply", "divide")
 
 ATTRIBUTES: dict[str, tuple[dict[str, float], ...]] = {
     "elu": ({"alpha": 1.0}, {"alpha": 0.1}, {"alpha": 0.0}),
+    "leaky_relu": ({"alpha": 0.01}, {"alpha": 0.0}, {"alpha": 1.0}),
     "clip": ({"low": -1.0, "high": 1.0}, {"low": 0.1, "high": 0.3}, {"low": -1e30, "high": 6.0}),
 }
 """Attributes to try; no attributes for the others."""
@@ -88,6 +89,12 @@ TEXTBOOK: dict[str, Callable[..., Any]] = {
     "relu": lambda x: max(x, mp.mpf(0)),
     "sign": mp.sign,
     "clip": lambda x, low, high: min(max(x, mp.mpf(low)), mp.mpf(high)),
+    "log_sigmoid": lambda x: -mp.log1p(mp.exp(-x)),
+    "mish": lambda x: x * mp.tanh(mp.log1p(mp.exp(x))),
+    "softsign": lambda x: x / (1 + abs(x)),
+    "leaky_relu": lambda x, alpha: x if x > 0 else mp.mpf(alpha) * x,
+    "selu": lambda x: mp.mpf(rectifiers.SELU_SCALE) * (x if x > 0 else mp.mpf(rectifiers.SELU_ALPHA) * mp.expm1(x)),
+    "hard_swish": lambda x: x * min(max(x + 3, mp.mpf(0)), mp.mpf(6)) / 6,
     "add": lambda x, y: x + y,
     "multiply": lambda x, y: x * y,
     "divide": lambda x, y: x / y,
@@ -120,6 +127,12 @@ SPECIAL: dict[str, list[tuple[Any, float]]] = {
     "relu": [(INF, INF), (-INF, 0.0), (0.0, 0.0)],
     "sign": [(INF, 1.0), (-INF, -1.0), (0.0, 0.0), (-0.0, 0.0)],
     "clip": [(INF, 1.0), (-INF, -1.0), (0.0, 0.0)],
+    "log_sigmoid": [(INF, 0.0), (-INF, -INF)],
+    "mish": [(INF, INF), (-INF, NAN), (0.0, 0.0)],
+    "softsign": [(INF, NAN), (-INF, NAN), (-0.0, -0.0)],
+    "leaky_relu": [(INF, INF), (-INF, -INF), (0.0, 0.0)],
+    "selu": [(INF, INF), (0.0, 0.0)],
+    "hard_swish": [(INF, INF), (-INF, NAN), (0.0, 0.0)],
     "add": [((INF, -INF), NAN), ((INF, 1.0), INF), ((-0.0, -0.0), -0.0)],
     "multiply": [((0.0, INF), NAN), ((-1.0, INF), -INF), ((-0.0, 1.0), -0.0)],
     "divide": [((1.0, 0.0), INF), ((1.0, -0.0), -INF), ((0.0, 0.0), NAN), ((INF, INF), NAN), ((1.0, -INF), -0.0)],
