@@ -26,7 +26,7 @@ lint: $(READY)
 
 accuracy: $(READY)
 	$(BIN)/ulpfuzz run all --plan exhaustive --dtype float16 --dtype bfloat16 --workers 2 --fail-on none --out $(TABLE)
-	$(BIN)/ulpfuzz table $(TABLE) --title "Accuracy at every float16 and bfloat16 number" \
+	$(BIN)/ulpfuzz table $(TABLE) --title 'Accuracy at every float16 and bfloat16 number (`make accuracy`)' \
 	  --markdown docs/accuracy/16-bit.md --csv docs/accuracy/16-bit.csv
 
 bench: $(READY)

@@ -75,8 +75,8 @@ def test_arrays_of_any_shape_are_filled_in_c_order() -> None:
 
 
 def test_modifiers_pass_the_number_of_the_draw_on() -> None:
-    recipe = parse_recipe("abs(bits(0))", ("x",))
-    assert np.array_equal(block(recipe, 1, size=2**15), np.arange(2**15))  # the negative half, without its sign
+    recipe = parse_recipe("sparse(bits(0),0)", ("x",))
+    assert np.array_equal(block(recipe, 1, size=2**15), np.arange(2**15, 2**16))
     same = parse_recipe("abs(normal(0,1))", ("x",))
     assert same.at(1, "float16", [(3,)]) is same
 
