@@ -39,7 +39,7 @@ def _check_recipes(spec: CampaignSpec) -> None:
 def expanded(spec: CampaignSpec, problem: ProblemSpec, home: str) -> list[ProblemSpec]:
     """The problems that `problem` stands for at a home dtype: itself, or one for each kind of input of the set."""
     if spec.plan == exhaustive.NAME:
-        return [exhaustive.problem(problem)]
+        return [exhaustive.problem(problem, home)]
     if spec.recipes is None:
         return [problem]
     contract = operator(problem.operator).contract

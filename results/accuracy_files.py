@@ -27,9 +27,9 @@ CSV_COLUMNS = (
 
 
 def accuracy_csv(lines: Sequence[Line]) -> str:
-    """One row a line, numbers in full (RFC 4180; an empty field where there is no value)."""
+    """One row a line, numbers in full (quoted as in RFC 4180; an empty field where there is no value)."""
     text = io.StringIO()
-    writer = csv.writer(text)
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
     for line in lines:
         writer.writerow(

@@ -60,6 +60,9 @@ def _print_dtype(lines: Sequence[Line], dtype: str, several: bool, console: Cons
     complete = all(line.complete for line in measured)
     total = count(lines[0].of_inputs)
     title = f"every one of its {total} numbers" if complete else f"some of its {total} numbers"
+    if not measured:
+        _print_failed(lines, console)
+        return
     heading(console, f"Accuracy in {dtype}, {title}")
     columns = ["function", "target", "ulp", "x", "x exactly", "rounded", "NaN/inf", "flagged"]
     if not complete:

@@ -160,6 +160,12 @@ def test_the_narrow_table_fits_into_80_columns(found: list[Line]) -> None:
     assert max(map(len, shown.splitlines())) <= 80
 
 
+def test_a_function_that_nobody_offers_has_no_table(found: list[Line]) -> None:
+    shown = table_of([line for line in found if line.worst is None], 110)
+    assert "jax:cpu, unsupported: exp" in shown
+    assert "Accuracy" not in shown
+
+
 def test_the_report_of_such_a_campaign_shows_it(campaign: Callable[..., Path]) -> None:
     console = Console(file=io.StringIO(), width=118)
     report(results.open(campaign(ROWS, plan="exhaustive", trials=2)), console)
