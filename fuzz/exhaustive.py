@@ -13,8 +13,8 @@ from strategies.precision import PRECISIONS, DType
 
 NAME = "exhaustive"
 BLOCK = 2**17
-"""Numbers a trial at most: all of a 16-bit format. In float32 a number costs two thirds of what it costs in blocks of 2^16
-(exp, erf); the buffers of a trial take 320 MB at most (gelu_tanh, with the precision ladder)."""
+"""Numbers a trial at most: all of a 16-bit format. In float32 a number costs two thirds of what it costs in blocks of
+2^16 (exp, erf); the buffers of a trial take 320 MB at most (gelu_tanh, with the precision ladder)."""
 SHARD_NUMBERS = 2**24
 """Numbers a shard: some seconds on five backends."""
 WIDEST_BITS = 32
