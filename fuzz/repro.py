@@ -1,4 +1,4 @@
-"""`ulpfuzz repro DIR TRIAL|FINDING`: compute a trial again in a fresh process, compare bits with the store, show the worst."""
+"""`ulpfuzz repro DIR TRIAL|FINDING`: compute a trial again in a fresh process, compare bits, show the worst."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def repro(place: Path, name: str | None, wanted: Wanted, extensions: Sequence[Pa
     """Run a case file, write files about a finding or a trial, or show a trial."""
     if place.is_file() or (name is None and place.suffix == ".json"):
         if name is not None or wanted:
-            raise UserError(f"{place} is a case file: `ulpfuzz repro {place}` runs it, other arguments go with a directory")
+            raise UserError(
+                f"{place} is a case file: `ulpfuzz repro {place}` runs it, other arguments go with a directory"
+            )
         return show_case(place, extensions)
     if name is None:
         raise UserError(f"name a trial or a finding: `ulpfuzz findings {place}` lists them")

@@ -113,7 +113,7 @@ class _Extractor:
     ) -> None:
         """Import or define every name that `body` reads and does not bind itself."""
         modules = {module_name(value._module): value for value in closure.values() if isinstance(value, Lazy)}
-        known = {**function.__globals__, **closure, **modules, "np": np}  # type: ignore[attr-defined]
+        known = {**function.__globals__, **closure, **modules, "np": np}
         for name in _free(body, local):
             if name in known:
                 self._provide(name, known[name])

@@ -43,7 +43,7 @@ class Wanted(Struct, frozen=True):
 
 
 class Spelling(Struct, frozen=True):
-    """Pieces of a script. `body` are the statements of a function of the inputs (NumPy arrays) that returns an array."""
+    """Pieces of a script. `body` are the statements of a function of the inputs, NumPy arrays, that returns one."""
 
     imports: tuple[str, ...]
     body: tuple[str, ...]

@@ -19,8 +19,8 @@ def spelled(wanted: Wanted) -> Spelling:
     body = getattr(wanted.implementation.function, "__wrapped__", None)
     if body is not None:
         found = extract(body, tuple(wanted.inputs), wanted.attributes)
-        imports, definitions, lines = ("from tvm import te",), found.definitions, _te(wanted, found)
-        imports += found.imports
+        imports: tuple[str, ...] = ("from tvm import te", *found.imports)
+        definitions, lines = found.definitions, _te(wanted, found)
     else:
         imports, definitions = ("from tvm import relax",), ()
         lines = _relax(wanted, _operation(wanted.implementation.function, wanted.inputs, wanted.attributes))
@@ -51,14 +51,14 @@ def _target(options: Mapping[str, str]) -> str:
 def _te(wanted: Wanted, found: Extract) -> tuple[str, ...]:
     names = list(wanted.inputs)
     placed = (f"{n} = te.placeholder({n}.shape, {n}.dtype.name, name={n!r})" for n in names)
-    results = ["y"] if not wanted.several else ["*y"]
+    results, tensors = (["*y"], "y") if wanted.several else (["y"], "[y]")
     return (
         f"arrays = [{', '.join(names)}]",
         *placed,
         f"y = {found.result}",
         f"function = te.create_prim_func([{', '.join([*names, *results])}]).with_attr('global_symbol', 'main')",
         "kernel = tvm.compile(tvm.IRModule({'main': function}), target=TARGET)['main']",
-        f"results = [tvm.runtime.empty([int(n) for n in t.shape], str(t.dtype)) for t in {'y' if wanted.several else '[y]'}]",
+        f"results = [tvm.runtime.empty([int(n) for n in t.shape], str(t.dtype)) for t in {tensors}]",
         "kernel(*[tvm.runtime.tensor(a) for a in arrays], *results)",
         f"return results[{wanted.output}].numpy()",
     )

@@ -118,7 +118,9 @@ def _case(
     facts = environment()
     return Case(
         format=FORMAT,
-        title=subject.group.title if subject.group else f"{subject.row['target']} {problem.operator}: {subject.verdict}",
+        title=subject.group.title
+        if subject.group
+        else f"{subject.row['target']} {problem.operator}: {subject.verdict}",
         problem=problem.plain(),
         target=target,
         output="" if subject.group is not None and not subject.group.output else str(subject.row["output"]),
@@ -164,7 +166,9 @@ def run_case(case: Case) -> Answer:
     if row["verdict"] == "unsupported":
         return Answer(reason=str(row["detail"]))
     shown = {name: "" if row.get(f"rho_{name}") is None else repr(row[f"rho_{name}"]) for name in ("value", "truth")}
-    return Answer(str(row["verdict"]), _finite(row.get("rho_max")), str(row["detail"] or row.get("error") or ""), **shown)
+    return Answer(
+        str(row["verdict"]), _finite(row.get("rho_max")), str(row["detail"] or row.get("error") or ""), **shown
+    )
 
 
 def with_expectation(case: Case, answer: Answer) -> Case:

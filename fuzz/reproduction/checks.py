@@ -103,7 +103,7 @@ def examine():
     """Whether a process that makes the call dies or does not come back."""
     try:
         ran = subprocess.run(
-            [sys.executable, os.path.abspath(__file__), CALL, *sys.argv[1:]], timeout=LIMIT, capture_output=True, text=True
+            [sys.executable, os.path.abspath(__file__), CALL], timeout=LIMIT, capture_output=True, text=True
         )
     except subprocess.TimeoutExpired:
         print(f"the call did not end within {{LIMIT:g}} s")
@@ -148,13 +148,23 @@ def check(contract: Contract, source: str, dtype: str, verdict: str, failing: Fa
         return _of_call(name, claim, computes, dtype, verdict, failing)
     p = precision(dtype)
     at = ("AT", repr(facts.at), f"element of output {contract.outputs[failing.output].name} that is compared")
-    truth = ("TRUTH", f'"{facts.truth}"', f"{contract.operator} of exactly these inputs, computed with {facts.known_by}")
+    truth = (
+        "TRUTH",
+        f'"{facts.truth}"',
+        f"{contract.operator} of exactly these inputs, computed with {facts.known_by}",
+    )
     ulp = ("ULP", _power(facts.ulp), f"one unit in the last place of the truth in {dtype}")
     if failing.kind == RHO:
         u = ("U", f"2.0**-{p.digits}", f"unit roundoff of {dtype}")
-        e = ("E", f"{facts.bound:.6g}", "the error, in units of U, of one rounding of each input and of each operation")
+        e = (
+            "E",
+            f"{facts.bound:.6g}",
+            "error that one rounding of each input and of each operation may cause here, in units of U",
+        )
         function = _RHO.replace("{flag:g}", f"{FLAG:g}")
-        return Check(name, claim, computes, function, (at, truth, u, e, ulp), ("math", "from fractions import Fraction"))
+        return Check(
+            name, claim, computes, function, (at, truth, u, e, ulp), ("math", "from fractions import Fraction")
+        )
     if failing.kind == NONFINITE:
         limit = Fraction(2) ** p.maximum_exponent * (2 - Fraction(2) ** -p.digits)
         over = ("OVERFLOW", f"float.fromhex({_hex(limit)!r})", f"from here on numbers round to infinity in {dtype}")

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -18,7 +18,7 @@ from fuzz.reproduction.case import Case, case_by_draw, case_by_value, read_case,
 from fuzz.reproduction.composing import compose
 from fuzz.reproduction.facts import facts
 from fuzz.reproduction.reduction import Stage, stages
-from fuzz.reproduction.replay import MOVED, NOT_RUN, STILL, Outcome, cases_in, replay
+from fuzz.reproduction.replay import MOVED, NOT_RUN, STILL, cases_in, replay
 from fuzz.reproduction.report import markdown
 from fuzz.reproduction.running import Ran, run_file, try_out
 from fuzz.reproduction.script import Text, save_large
@@ -58,6 +58,9 @@ def write(directory: Path, name: str, wanted: Wanted, extensions: Sequence[Path]
     code = process.exitcode or 0
     if code < 0:
         raise InternalError(f"the process that looked at {name} died (signal {-code}): a kernel that it ran ended it")
+    if wanted.json is not None and code == FOUND:
+        (outcome,) = replay([read_case(wanted.json)])
+        print(f"{wanted.json}: {outcome.line}")
     return code
 
 
@@ -178,8 +181,6 @@ class _Writing:
         if self._kinds[0] not in OF_PROCESS:
             case = self._by_value(found) or case
         _save(path, to_json(case))
-        (outcome,) = replay([read_case(path)])
-        print(f"{path}: {outcome.line}")
 
     def _by_value(self, found: list[Stage]) -> Case | None:
         for stage in reversed(found):
@@ -245,11 +246,9 @@ def _umask() -> int:
 
 
 @contextlib.contextmanager
-def _storing(path: Path):  # type: ignore[no-untyped-def]
+def _storing(path: Path) -> Iterator[None]:
+    """An error of the disk as one line."""
     try:
         yield
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}: name another file") from None
-
-
-__all__ = ["Outcome", "Wanted", "replay_all", "show_case", "write"]

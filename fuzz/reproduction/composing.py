@@ -67,7 +67,9 @@ def _through_ulpfuzz(subject: Subject, wanted: Wanted, names: dict[str, str]) ->
     inputs = ", ".join(f"{name!r}: {safe}" for name, safe in names.items())
     target = structs.replace(subject.target, dtype=wanted.dtype).spelling(wanted.dtype)
     files = [str(Path(path).resolve()) for path in subject.extensions]
-    call = f"call({wanted.implementation.operator!r}, {target!r}, {{{inputs}}}, {dict(wanted.attributes)!r}, EXTENSIONS)"
+    call = (
+        f"call({wanted.implementation.operator!r}, {target!r}, {{{inputs}}}, {dict(wanted.attributes)!r}, EXTENSIONS)"
+    )
     return Spelling(
         imports=("from fuzz.extend import call",),
         definitions=(f"EXTENSIONS = {files!r}",),

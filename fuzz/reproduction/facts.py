@@ -94,8 +94,7 @@ def _nearest(bench: Bench, rung: Rung, output: int, at: tuple[int, ...]) -> floa
     try:
         value = exact.rounded(evaluate(bench.program, output, at, rung.inputs(), exact).value)
     except (ZeroDivisionError, ValueError, OverflowError):
-        own = float(rung.yardsticks[output].value[at if not at else np.ravel_multi_index(at, bench.output_shapes[output])])
-        return own
+        return float(rung.yardsticks[output].value.reshape(bench.output_shapes[output])[at])
     with np.errstate(all="ignore"):
         return float(precision(rung.dtype).numpy.type(value))
 

@@ -57,8 +57,7 @@ def quoted(path: Path) -> str:
 
 
 def _shortest(value: float, dtype: str) -> str:
-    text = str(np.dtype(dtype).type(value))
-    return text
+    return str(np.dtype(dtype).type(value))
 
 
 def _bits_equal(flat: Array) -> bool:

@@ -74,7 +74,9 @@ def _one_element(contract: Contract, specimen: Specimen, failing: Failing, holds
     length = size
     while length > 1:
         length //= 2
-        start = min(max(best.failing.position - length // 2, 0), max(next(iter(best.specimen.arrays.values())).size - length, 0))
+        start = min(
+            max(best.failing.position - length // 2, 0), max(next(iter(best.specimen.arrays.values())).size - length, 0)
+        )
         piece = {name: values[start : start + length].copy() for name, values in best.specimen.arrays.items()}
         candidate = specimen.with_arrays(piece, {name_of_dim: length})
         if (found := holds(candidate)) is None:

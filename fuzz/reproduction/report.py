@@ -16,7 +16,7 @@ def markdown(subject: Subject, specimen: Specimen, text: Text, known: Facts | No
     """Title, script, output, truth, settings, why it is no rounding, how often."""
     parts = [
         f"# {text.title}",
-        f"`{text.check.claim}`" if "`" not in text.check.claim else text.check.claim,
+        f"{text.check.claim}.",
         "## Script",
         f"{text.note}\n\n".lstrip() + f"```python\n{text.script().rstrip()}\n```",
         "## Output",
@@ -49,16 +49,16 @@ def _why(subject: Subject, specimen: Specimen, known: Facts | None) -> list[str]
     if known is not None and known.bound:
         p = precision(specimen.target.dtype)
         lines.append(
-            f"One rounding of every input and one of every operation of a stable evaluation move this element by up to "
-            f"E = {known.bound:.4g} units of u = 2^-{p.digits}, which is {known.amplification:.4g} u relative to the result. "
-            "rho is the error divided by u E: healthy implementations stay below 1, and above 2 the difference is no "
-            "rounding, however ill-conditioned the input is."
+            "One rounding of every input and one of every operation of a stable evaluation move this element by up to "
+            f"E = {known.bound:.4g} units of u = 2^-{p.digits}, which is {known.amplification:.4g} u relative to the "
+            "truth. rho is the error divided by u E: healthy implementations stay below 1, and above 2 the difference "
+            "is no rounding, however ill-conditioned the input is."
         )
     row = subject.row
     if row.get("rung_rho") is not None and row.get("rung_dtype"):
         lines.append(
-            f"The largest rho of the trial is {_number(row['rho_max'])} in {row['dtype']} and {_number(row['rung_rho'])} in "
-            f"{row['rung_dtype']}."
+            f"The largest rho of the trial is {_number(row['rho_max'])} in {row['dtype']} and "
+            f"{_number(row['rung_rho'])} in {row['rung_dtype']}."
         )
     return ["## Why this is not rounding", " ".join(lines)]
 

@@ -38,7 +38,9 @@ class Ran(Struct, frozen=True):
 
 def run_file(path: Path) -> Ran:
     """Run the script at `path` with this interpreter, in its folder, with the threads the user's shell would give."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH" and key not in given_threads()}
+    environment = {
+        key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH" and key not in given_threads()
+    }
     try:
         ran = subprocess.run(
             [sys.executable, str(path.resolve())],

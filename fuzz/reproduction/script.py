@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import keyword
 import math
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from fuzz.backends.spelling import Spelling
 from fuzz.reproduction import literals
 from fuzz.reproduction.checks import Check
 
+WIDTH = 110
 CPU = '''
 def cpu():
     """The processor's name."""
@@ -24,12 +27,12 @@ def cpu():
     except (OSError, StopIteration):
         return platform.processor() or platform.machine()
 '''
-SUBPROCESS = '''
+SUBPROCESS = """
     if len(sys.argv) > 1 and sys.argv[1] == CALL:
         compute({arguments})
         print(RETURNED, flush=True)
         sys.exit(0)
-'''
+"""
 
 
 class Text(Struct, frozen=True):
@@ -52,11 +55,11 @@ class Text(Struct, frozen=True):
             *(SUBPROCESS.format(arguments=self._arguments()).strip("\n").splitlines() if self.check.subprocess else ()),
             f"    print({self._versions()})",
             "    found = examine()",
-            f'    print("DEFECT: " {_string(self.check.claim)} if found else "gone: the result is as it should be")',
+            f"    print({_string(f'DEFECT: {self.title}')} if found else {_string('gone: ' + self.title)})",
             "    sys.exit(1 if found else 0)",
         ]
         docstring = [
-            self.title + ".",
+            *textwrap.wrap(f"{self.check.claim}.", WIDTH),
             "",
             f"Needs {self._needs()}. Exits with 1 while the defect is there, with 0 once it is gone.",
             *([self.note] if self.note else []),
@@ -80,11 +83,25 @@ class Text(Struct, frozen=True):
         if self.check.subprocess:
             call = SUBPROCESS.format(arguments=self._arguments()).strip("\n")
             middle.append('if __name__ == "__main__":\n' + call)
-        return self._joined([docstring, "import pytest", "\n".join(skips), head.replace("import pytest\n", ""), *middle,
-                             "\n".join(tail)])
+        return self._joined(
+            [
+                docstring,
+                "import pytest",
+                "\n".join(skips),
+                head.replace("import pytest\n", ""),
+                *middle,
+                "\n".join(tail),
+            ]
+        )
 
     def _joined(self, parts: list[str]) -> str:
-        return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+        """Two empty lines around functions, one elsewhere."""
+        kept = [part.strip("\n") for part in parts if part.strip()]
+        text = kept[0]
+        for before, part in itertools.pairwise(kept):
+            wide = before.startswith(_BLOCKS) or part.startswith(_BLOCKS)
+            text += ("\n\n\n" if wide else "\n\n") + part
+        return text + "\n"
 
     def _imports(self, standard: tuple[str, ...], third: tuple[str, ...] = ()) -> str:
         lines = {f"import {name}" for name in (*standard, *self.check.imports) if " " not in name}
@@ -111,9 +128,9 @@ class Text(Struct, frozen=True):
         return [
             "\n".join([*extension, *self._arrays(), *constants]),
             "\n".join(loose),
-            *(f"\n{text}" for text in definitions if text.startswith("def ")),
-            "\n" + compute,
-            "\n" + check.strip("\n"),
+            *(text for text in definitions if text.startswith("def ")),
+            compute,
+            check,
         ]
 
     def _arrays(self) -> list[str]:
@@ -157,12 +174,26 @@ class Text(Struct, frozen=True):
         return " and ".join([", ".join([*names, *extra]), "NumPy"] if names or extra else ["NumPy"])
 
 
+_BLOCKS = ("def ", "# @pytest", "if __name__")
 _STANDARD = frozenset({"import math", "import importlib", "import importlib.util", "import functools"})
 
 
 def safe_names(names: list[str]) -> dict[str, str]:
     """Names that can be parameters: those of the inputs, or input0, input1, ... where one of them cannot."""
-    taken = {"np", "os", "sys", "out", "result", "arrays", "function", "kernel", "results", "builder", "machine", "value"}
+    taken = {
+        "np",
+        "os",
+        "sys",
+        "out",
+        "result",
+        "arrays",
+        "function",
+        "kernel",
+        "results",
+        "builder",
+        "machine",
+        "value",
+    }
     if all(name.isidentifier() and not keyword.iskeyword(name) and name not in taken for name in names):
         return {name: name for name in names}
     return {name: f"input{number}" for number, name in enumerate(names)}

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 _FINDING = re.compile(r"[0-9a-f]{2,10}")
 _TRIAL = re.compile(r"[0-9]{1,9}|[0-9a-f]+-[0-9]+")
-_OTHER_PRECISION = re.compile(r"in the other precision: |[^:;]* during (?:compile|run) in the other precision|.*only the wider")
+_OTHER_PRECISION = re.compile(
+    r"in the other precision: |[^:;]* during (?:compile|run) in the other precision|.*only the wider"
+)
 
 
 class Subject(Struct, frozen=True):
@@ -71,7 +73,7 @@ def open_campaign(directory: Path, replacements: tuple[Path, ...] = ()) -> tuple
     chosen = tuple(by_name.pop(path.name.partition("_")[2], path) for path in place.extensions())
     if by_name:
         raise UserError(
-            f"{directory} has no extension called {', '.join(by_name)}: --extension takes the place of one of the same name"
+            f"{directory} has no extension called {', '.join(by_name)}: --extension takes the place of one so called"
         )
     for path in chosen:
         load_extension(path)
@@ -147,7 +149,9 @@ def specimen(subject: Subject) -> Specimen:
 
 
 def _rows(results: Results, problem_id: str, index: int) -> list[Row]:
-    query = f"select * from measurements where problem_id = '{problem_id}' and \"index\" = {index} and against = 'truth'"
+    query = (
+        f"select * from measurements where problem_id = '{problem_id}' and \"index\" = {index} and against = 'truth'"
+    )
     return results.records(query)
 
 
@@ -157,9 +161,7 @@ def _group(groups: list[FindingGroup], name: str, directory: Path) -> FindingGro
         return fitting[0]
     if fitting:
         raise UserError(f"finding {name!r} is ambiguous: it may be {' or '.join(group.id for group in fitting[:4])}")
-    raise UserError(
-        f"{directory} has no trial and no finding {name!r}: `ulpfuzz findings {directory}` lists the ids of the findings"
-    )
+    raise UserError(f"{directory} has no trial and no finding {name!r}: `ulpfuzz findings {directory}` lists the ids")
 
 
 def _belongs(row: Row, group: FindingGroup) -> bool:
