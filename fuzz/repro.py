@@ -26,8 +26,9 @@ from fuzz.extensions import load_entry_points, load_extension
 from fuzz.finding_commands import FOUND
 from fuzz.oracle.arithmetic import CERTIFY, adjudicator
 from fuzz.oracle.element import Element, SliceTooLarge, evaluate
-from fuzz.reproduction.command import Wanted, show_case, write
+from fuzz.reproduction.command import show_case, write
 from fuzz.reproduction.subject import trial_of
+from fuzz.reproduction.writing import Wanted
 from fuzz.trial import Cell, Session, run_trial
 from fuzz.workbench import Bench
 from fuzz.worker_process import start

@@ -67,6 +67,8 @@ class Case(Struct, frozen=True, omit_defaults=True):
     expected: Expected
     seed: int = 0
     index: int = 0
+    ladder: bool = True
+    """Whether the other precision runs even if nothing looks suspicious, as on the first trial of a problem."""
     finding: str = ""
     trial: str = ""
     given: dict[str, Stored] = {}
@@ -91,10 +93,17 @@ def case_by_draw(subject: Subject) -> Case:
     """The trial as the campaign drew it."""
     problem = subject.cell.problem
     given = {r.content: stored(STORE.resolve(r.content)) for r in problem.recipes if isinstance(r, Given)}
-    return _case(subject, problem, subject.target, given, subject.seed, subject.index, expected_of(subject.row))
+    case = _case(subject, problem, subject.target, given, expected_of(subject.row))
+    return structs.replace(
+        case,
+        seed=subject.seed,
+        index=subject.index,
+        ladder=subject.results.plan != "fixed" or subject.index == 0,
+        input_digest=str(subject.row["input_digest"] or ""),
+    )
 
 
-def case_by_value(subject: Subject, specimen: Specimen) -> Case:
+def case_by_value(subject: Subject, specimen: Specimen, ladder: bool) -> Case:
     """The specimen's inputs, as given arrays. What is expected is found by running it: see `with_expectation`."""
     given: dict[str, Stored] = {}
     recipes = []
@@ -103,18 +112,11 @@ def case_by_value(subject: Subject, specimen: Specimen) -> Case:
         given[recipe.content] = stored(STORE.resolve(recipe.content))
         recipes.append(recipe)
     problem = structs.replace(specimen.problem, recipes=tuple(recipes), home=specimen.target.dtype)
-    return _case(subject, problem, specimen.target, given, 0, 0, Expected(subject.verdict))
+    case = _case(subject, problem, specimen.target, given, Expected(subject.verdict))
+    return structs.replace(case, ladder=ladder)
 
 
-def _case(
-    subject: Subject,
-    problem: Problem,
-    target: Target,
-    given: dict[str, Stored],
-    seed: int,
-    index: int,
-    expected: Expected,
-) -> Case:
+def _case(subject: Subject, problem: Problem, target: Target, given: dict[str, Stored], expected: Expected) -> Case:
     facts = environment()
     return Case(
         format=FORMAT,
@@ -125,13 +127,10 @@ def _case(
         target=target,
         output="" if subject.group is not None and not subject.group.output else str(subject.row["output"]),
         expected=expected,
-        seed=seed,
-        index=index,
         finding=subject.group.id if subject.group else "",
         trial=str(subject.row["trial"]),
         given=given,
         extensions=tuple(str(path.resolve()) for path in subject.extensions),
-        input_digest=str(subject.row["input_digest"]) if index == subject.index and seed == subject.seed else "",
         versions=facts["versions"],
     )
 
@@ -158,7 +157,7 @@ def run_case(case: Case) -> Answer:
         return Answer(reason=str(error))
     place.warm_up()
     session = Session(environment_id(environment()))
-    rows = run_trial(Cell(problem, (case.target,)), case.seed, case.index, session, ladder=True).rows
+    rows = run_trial(Cell(problem, (case.target,)), case.seed, case.index, session, ladder=case.ladder).rows
     mine = [row for row in rows if row["against"] == "truth" and case.output in ("", row["output"])]
     row = max(mine, key=lambda r: VERDICTS[str(r["verdict"])].severity)
     if case.input_digest and row["input_digest"] != case.input_digest:

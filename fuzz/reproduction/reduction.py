@@ -16,11 +16,13 @@ from strategies.contract import Contract
 
 DECADE = 10.0
 """A failure smaller than the first by more is another one."""
-SECONDS = 45.0
+SHAPES = 60
+"""Shapes tried at most: a kernel is compiled for each."""
+SECONDS = 60.0
 """A reduction takes no longer: what it has reached by then is kept."""
 LENGTHS = (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65)
 """Lengths tried for arrays of one repeated element: below, at and above the widths of vectors."""
-DIGITS = (1, 2, 3, 4, 5)
+DIGITS = (1, 2, 3, 4, 5, 6, 7)
 
 Holds = Callable[[Specimen], "Failing | None"]
 
@@ -35,9 +37,11 @@ class Stage(NamedTuple):
 def stages(examiner: Examiner, first: Specimen, failing: Failing, kinds: tuple[str, ...]) -> list[Stage]:
     """The specimen itself, then the shortest arrays found, then these with rounder numbers."""
     deadline = time.monotonic() + SECONDS
+    shapes = {first.problem.dims}
 
     def holds(specimen: Specimen) -> Failing | None:
-        if time.monotonic() > deadline:
+        shapes.add(specimen.problem.dims)
+        if time.monotonic() > deadline or len(shapes) > SHAPES:
             return None
         try:
             found = examiner.examine(specimen, kinds, failing.output)
@@ -143,7 +147,7 @@ def _rounder(specimen: Specimen, failing: Failing, holds: Holds) -> Stage:
 def _simpler(arrays: Mapping[str, Array], name: str) -> Iterator[Array]:
     values = arrays[name]
     if len(arrays) > 1 and np.isfinite(values).all():
-        for constant in (1.0, 0.0):
+        for constant in (0.0, 1.0):
             yield np.full_like(values, constant)
     wide = values.astype(np.float64)
     for digits in DIGITS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fuzz.reproduction.script import Text, save_large
+from fuzz.reproduction.saving import save, save_beside, storing
+from fuzz.reproduction.script import Text
 from fuzz.threads import given_threads
 
 SECONDS = 300.0
@@ -58,10 +60,20 @@ def run_file(path: Path) -> Ran:
     return Ran(ran.returncode, ran.stdout, ran.stderr)
 
 
-def try_out(text: Text) -> Ran:
-    """Run a script that is not to be kept."""
-    with tempfile.TemporaryDirectory(prefix="ulpfuzz-") as folder:
-        path = Path(folder) / "script.py"
-        path.write_text(text.script(), encoding="utf-8")
-        save_large(text, path.with_name(text.beside))
-        return run_file(path)
+def try_out(text: Text, path: Path | None = None) -> Ran:
+    """Run a script; where it fails it is kept at `path`. Nothing that does not fail is left there."""
+    if path is None:
+        with tempfile.TemporaryDirectory(prefix="ulpfuzz-") as folder:
+            return try_out(text, Path(folder) / "script.py")
+    attempt = path.with_name(f".{path.stem}.{os.getpid()}.py")
+    try:
+        save(attempt, text.script())
+        save_beside(text, path)
+        ran = run_file(attempt)
+        if ran.failed:
+            with storing(path):
+                attempt.replace(path)
+        return ran
+    finally:
+        with contextlib.suppress(OSError):
+            attempt.unlink(missing_ok=True)

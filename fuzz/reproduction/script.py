@@ -55,7 +55,7 @@ class Text(Struct, frozen=True):
             *(SUBPROCESS.format(arguments=self._arguments()).strip("\n").splitlines() if self.check.subprocess else ()),
             f"    print({self._versions()})",
             "    found = examine()",
-            f"    print({_string(f'DEFECT: {self.title}')} if found else {_string('gone: ' + self.title)})",
+            f'    print("DEFECT:" if found else "gone:", {_string(self.title)})',
             "    sys.exit(1 if found else 0)",
         ]
         docstring = [
@@ -171,6 +171,8 @@ class Text(Struct, frozen=True):
     def _needs(self) -> str:
         names = [name for name, _ in self.spelling.versions if name != "NumPy"]
         extra = ["ml_dtypes"] if self._array_dtype == "bfloat16" else []
+        extra += [f"{self.spelling.extension.name} with what it imports"] if self.spelling.extension else []
+        extra += ["ulpfuzz"] if self.note else []
         return " and ".join([", ".join([*names, *extra]), "NumPy"] if names or extra else ["NumPy"])
 
 
