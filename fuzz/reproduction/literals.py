@@ -57,7 +57,8 @@ def quoted(path: Path) -> str:
 
 
 def _shortest(value: float, dtype: str) -> str:
-    return str(np.dtype(dtype).type(value))
+    text = str(np.dtype(dtype).type(value))
+    return text if "." in text or "e" in text else f"{text}.0"  # bfloat16 prints -0.0 as -0, which is an integer
 
 
 def _bits_equal(flat: Array) -> bool:

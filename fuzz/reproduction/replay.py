@@ -92,7 +92,8 @@ def judge(case: Case, answer: Answer) -> Outcome:
 
 
 def _decade(rho: float) -> float:
-    return math.log10(rho) if rho > 0 else -math.inf
+    """Of a size; what is within the bound is one size."""
+    return math.log10(max(rho, 1.0))
 
 
 def _rho(rho: float | None) -> str:
