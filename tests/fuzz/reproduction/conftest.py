@@ -46,12 +46,12 @@ def no_backends_left() -> Iterator[None]:
         del sys.modules[name]
 
 
-def group_of(directory: Path, operator: str, verdict: str = "", dtype: str = "") -> FindingGroup:
+def group_of(directory: Path, operator: str, verdict: str = "", library: str = "") -> FindingGroup:
     """The finding of one operator."""
     fitting = [
         group
         for group in results.open(directory).findings
-        if group.operator == operator and verdict in ("", group.verdict) and dtype in ("", group.dtype)
+        if group.operator == operator and verdict in ("", group.verdict) and library in ("", group.backend)
     ]
     assert len(fitting) == 1, fitting
     return fitting[0]
