@@ -68,6 +68,11 @@ class Writing:
 
     def stages(self) -> list[Stage]:
         """Specimens that fail, as found and smaller ones. UserError where the trial does not fail any more."""
+        if self._subject.verdict == "out_of_memory" and "raised " not in self._subject.detail:
+            raise UserError(
+                f"{self._subject.row['trial']} was ended for its memory ({self._subject.detail}): a script that runs "
+                "without that limit does not show it; `--json` writes no file either"
+            )
         first = specimen(self._subject)
         if self._kinds[0] in OF_PROCESS:
             return _of_process(first, self._subject, self._kinds[0])
