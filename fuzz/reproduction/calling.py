@@ -25,8 +25,10 @@ def call(
     """The outputs of `target` (such as "torch:cpu[mkldnn=off]") on `inputs`, all of one dtype.
 
     `extensions` are files to load first. Inputs that the kernel changes are changed in `inputs`, too; RuntimeError
-    where it writes outside its outputs, and whatever the library raises.
+    where it writes outside its outputs, TypeError where it returns no arrays or wrong shapes, and whatever the library
+    raises.
     """
+    from fuzz.execution import Failure, checked
     from fuzz.extensions import load_entry_points, load_extension
     from fuzz.operators import operator as registered
     from fuzz.targets import parse_target
@@ -44,12 +46,15 @@ def call(
     for name, array in inputs.items():
         np.copyto(rung.arena.arrays[name], array)
     prepared = bench.prepared(parse_target(target, dtype))
-    results = tuple(np.array(values) for values in prepared.call())
+    results = prepared.call()
+    wrong = checked(results, bench, prepared.target, 0.0, prepared.implementation)
     for name, array in inputs.items():
         np.copyto(array, rung.arena.arrays[name])
     if prepared.overrun():
         raise RuntimeError("bytes outside the output changed")
-    return results
+    if isinstance(wrong, Failure) and wrong.verdict != "dtype_mismatch":
+        raise TypeError(wrong.error)
+    return tuple(np.array(values) for values in results)
 
 
 def sizes(contract: Contract, inputs: Mapping[str, Array]) -> dict[str, int]:

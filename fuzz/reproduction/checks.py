@@ -13,11 +13,18 @@ from fuzz.reproduction.facts import Facts
 from fuzz.reproduction.specimen import DTYPE, MODIFIES, NONFINITE, OVERRUNS, RAISED, RANGE, RHO, Failing
 from fuzz.thresholds import FLAG
 from results.verdicts import VERDICTS
-from strategies.contract import Contract
+from strategies.contract import Contract, Shape
 from strategies.precision import precision
 
 LIMIT_SECONDS = 60.0
 _SLOW = re.compile(r"took longer than ([0-9.e+]+) s")
+
+_EXCEPTION = re.compile(r"^(?:in the other precision: )?(?:raised )?([A-Za-z_]\w*): ")
+_OVERRUN = re.compile(r"bytes outside a buffer changed")
+_STANDS_FOR = {"CompileError": ("InternalError", "RuntimeError", "TypeError", "ValueError")}
+"""Exceptions of ulpfuzz's own, and what they replace."""
+RETURNED = "returned "
+"""What the engine's own messages about results of the wrong kind begin with (fuzz.execution)."""
 
 Constants = tuple[tuple[str, str, str], ...]
 
@@ -92,11 +99,20 @@ def examine():
     """Whether the call raises instead of returning."""
     try:
         compute({arguments})
-    except (MemoryError, Exception) as error:
-        print(f"raised   {{type(error).__name__}}: {{str(error).strip().splitlines()[-1:]}}")
+    except BaseException as error:  # SystemExit, too
+        print(f"raised   {{type(error).__name__}}: {{str(error).strip()[-300:]}}")
+        if type(error).__name__ not in ERRORS:
+            raise
         return True
     print("returned")
     return False
+'''
+_SHAPE = '''
+def examine():
+    """Whether the result has another shape than is due."""
+    found = compute({arguments}).shape
+    print(f"shape    {{found}}\\ndue      {{DUE}}")
+    return found != DUE
 '''
 _DIES = '''
 def examine():
@@ -111,6 +127,8 @@ def examine():
     if ran.returncode < 0:
         print(f"the process died of {{signal.Signals(-ran.returncode).name}}")
         return True
+    if ran.returncode == 1 and "Traceback" in ran.stderr:
+        raise RuntimeError(ran.stderr.strip())
     if RETURNED not in ran.stdout:
         print(f"the process ended with exit code {{ran.returncode}}")
         print(ran.stderr.strip()[-300:])
@@ -138,12 +156,23 @@ def examine():
 '''
 
 
-def check(contract: Contract, source: str, dtype: str, verdict: str, failing: Failing, facts: Facts | None) -> Check:
-    """The comparison for a failure of `source` (a call, for sentences) in `dtype`."""
+def check(
+    contract: Contract,
+    source: str,
+    dtype: str,
+    verdict: str,
+    failing: Failing,
+    facts: Facts | None,
+    shape: Shape | None = None,
+) -> Check:
+    """The comparison for a failure of `source` (a call, for sentences) in `dtype`; of its shape where one is given."""
     sentence = VERDICTS[verdict].sentence
     claim = f"{source} in {dtype}: the result {sentence}"
     name = f"{contract.operator}_{verdict}_{dtype}"
     computes = f"{source} in {dtype}, as an array."
+    if shape is not None:
+        claim = f"{source} in {dtype}: the result has another shape than is due"
+        return Check(name, claim, computes, _SHAPE, (("DUE", repr(shape), "the shape that is due"),))
     if facts is None:
         return _of_call(name, claim, computes, dtype, verdict, failing)
     p = precision(dtype)
@@ -185,7 +214,7 @@ def _of_call(name: str, claim: str, computes: str, dtype: str, verdict: str, fai
     if failing.kind == DTYPE:
         return Check(name, claim, computes, _DTYPE, (("DUE", repr(dtype), "the dtype of the inputs"),))
     if failing.kind == RAISED:
-        return Check(name, claim, computes, _RAISED)
+        return Check(name, claim, computes, _RAISED, (("ERRORS", repr(_errors(failing.error)), "what it raises"),))
     if failing.kind == MODIFIES:
         return Check(name, claim, computes, _MODIFIES)
     if failing.kind == OVERRUNS:
@@ -198,6 +227,17 @@ def _of_call(name: str, claim: str, computes: str, dtype: str, verdict: str, fai
         ("RETURNED", '"the call has returned"', ""),
     )
     return Check(name, claim, computes, _DIES, constants, ("os", "signal", "subprocess", "sys"), subprocess=True)
+
+
+def _errors(message: str) -> tuple[str, ...]:
+    """Names of the exceptions that a message of the engine stands for."""
+    if message.startswith(RETURNED):
+        return ("TypeError",)
+    if message.startswith("bytes outside") or _OVERRUN.search(message):
+        return ("RuntimeError",)
+    found = _EXCEPTION.search(message)
+    name = found[1] if found else "RuntimeError"
+    return _STANDS_FOR.get(name, (name,))
 
 
 def _power(value: Fraction) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from msgspec import structs
@@ -10,10 +11,13 @@ from fuzz.backends import backend
 from fuzz.backends.base import Implementation
 from fuzz.backends.spelling import Spelling, Unspellable, Wanted
 from fuzz.reproduction import checks, facts
+from fuzz.reproduction.checks import RETURNED
 from fuzz.reproduction.reduction import Stage
 from fuzz.reproduction.script import Text, safe_names
 from fuzz.reproduction.specimen import DTYPE, OVERRUNS, RAISED, Examiner
 from fuzz.reproduction.subject import Subject
+
+_NO_ARRAY = re.compile(r"TypeError: \S+ function .* returned (None|\d+ arrays):")
 
 
 def compose(subject: Subject, examiner: Examiner, stage: Stage, beside: str, one_thread: bool = False) -> Text:
@@ -36,21 +40,30 @@ def compose(subject: Subject, examiner: Examiner, stage: Stage, beside: str, one
         guarded=failing.kind == OVERRUNS,
     )
     note = ""
+    shape = bench.output_shapes[failing.output] if failing.error.startswith(f"{RETURNED}shape ") else None
     try:
         spelling = backend(specimen.target.backend).spell(wanted)
         if failing.kind == DTYPE and spelling.dtype:
             raise Unspellable(f"its text passes {dtype} on as {spelling.dtype}")
+        if failing.kind == RAISED and shape is None and _of_the_result(failing.error):
+            raise Unspellable("what is wrong is what it returns")
     except Unspellable as reason:
         note = f"The kernel has no text of its own ({reason}): the script calls it through ulpfuzz."
         spelling = _through_ulpfuzz(subject, wanted, names)
+        shape = None
         if failing.kind == OVERRUNS:
             failing = structs.replace(failing, kind=RAISED)
     known = facts.facts(examiner, specimen, failing)
     source = _source(specimen.target.backend, implementation)
-    check = checks.check(contract, source, dtype, subject.verdict, failing, known)
+    check = checks.check(contract, source, dtype, subject.verdict, failing, known, shape)
     title = f"{source}: {subject.verdict.replace('_', ' ')} in {dtype}"
     inputs = {names[name]: values for name, values in specimen.arrays.items()}
     return Text(title, spelling, inputs, dtype, check, beside, note)
+
+
+def _of_the_result(error: str) -> bool:
+    """Whether the engine's message is about what a kernel returned: its text would make an array of that."""
+    return error.startswith(RETURNED) or _NO_ARRAY.match(error) is not None
 
 
 def _source(backend_name: str, implementation: Implementation) -> str:

@@ -73,6 +73,8 @@ def try_out(text: Text, path: Path | None = None) -> Ran:
         if ran.failed:
             with storing(path):
                 attempt.replace(path)
+        elif text.large:
+            path.with_name(text.beside).unlink(missing_ok=True)
         return ran
     finally:
         with contextlib.suppress(OSError):

@@ -104,7 +104,8 @@ class Text(Struct, frozen=True):
         return text + "\n"
 
     def _imports(self, standard: tuple[str, ...], third: tuple[str, ...] = ()) -> str:
-        lines = {f"import {name}" for name in (*standard, *self.check.imports) if " " not in name}
+        standard = (*standard, *self.check.imports, *(["os"] if self.large else []))
+        lines = {f"import {name}" for name in standard if " " not in name}
         lines |= {line for line in self.check.imports if " " in line}
         own = [line for line in self.spelling.imports if line not in _STANDARD]
         lines |= {line for line in self.spelling.imports if line in _STANDARD}

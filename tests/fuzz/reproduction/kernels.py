@@ -95,6 +95,20 @@ def planted(factor):
     return kernel
 
 
+@mine.operator("prod")
+def another_shape(x, *, axis):
+    y = np.prod(x, axis=axis)
+    return y if MENDED else y[:1]
+
+
+@mine.operator("cosh")
+def long_arrays_only(x):
+    y = np.cosh(x)
+    if not MENDED and x.size > 5000 and x[0] != x[1]:
+        y[-1] *= x.dtype.type(1.5)
+    return y
+
+
 closed = np.expm1
 mine.operator("sinh")(planted(1.01))
 register(mine)
@@ -141,6 +155,12 @@ dims = {n=20}
 operator = "log"
 dims = {n=16}
 inputs = {x="constant(nan)"}
+[[problem]]
+operator = "prod"
+dims = {rows=2,n=8}
+[[problem]]
+operator = "cosh"
+dims = {n=6000}
 [[problem]]
 operator = "sinh"
 dims = {n=16}

@@ -16,6 +16,7 @@ KINDS = [
     ("tanh", "dtype_mismatch", "dtype    float16"),
     ("sum", "crashed", "the process died of SIGSEGV"),
     ("mean", "raised", "planted trouble"),
+    ("prod", "raised", "shape    (1,)"),
     ("sqrt", "out_of_bounds_write", "changed  4 bytes outside the output"),
     ("cos", "input_modified", "changed  1 of 1 inputs"),
     ("erf", "out_of_range", "range    -1.0 to 1.0"),
@@ -51,6 +52,21 @@ def test_a_vector_body_keeps_the_length_it_needs(night: Path, tmp_path: Path) ->
     text, _ = written(night, group_of(night, "add", "not_correctly_rounded").id, tmp_path / "s.py")
     assert text.inputs["x"].shape == (16,)
     assert "np.full((16,), " in (tmp_path / "s.py").read_text()
+
+
+def test_large_inputs_lie_beside_the_script(night: Path, tmp_path: Path) -> None:
+    text, ran = written(night, group_of(night, "cosh").id, tmp_path / "large one.py")
+    assert ran.failed
+    assert text.inputs["x"].shape == (6000,)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["large one.npz", "large one.py"]
+    assert len((tmp_path / "large one.py").read_text().splitlines()) < 70
+    assert run_script(mended(night, tmp_path / "large one.py")).returncode == 0
+
+
+def test_a_finding_is_shown_by_its_id(night: Path, ulpfuzz: Cli) -> None:
+    ran = ulpfuzz("repro", night, group_of(night, "softplus").id)
+    assert ran.returncode == 1
+    assert "outputs equal bit for bit" in ran.stdout
 
 
 def test_a_crash_has_the_smallest_inputs(night: Path, tmp_path: Path) -> None:
