@@ -51,11 +51,11 @@ def _target(options: Mapping[str, str]) -> str:
 def _te(wanted: Wanted, found: Extract) -> tuple[str, ...]:
     names = list(wanted.inputs)
     placed = (f"{n} = te.placeholder({n}.shape, {n}.dtype.name, name={n!r})" for n in names)
-    results, tensors = (["*y"], "y") if wanted.several else (["y"], "[y]")
+    results, tensors = (["*computed"], "computed") if wanted.several else (["computed"], "[computed]")
     return (
         f"arrays = [{', '.join(names)}]",
         *placed,
-        f"y = {found.result}",
+        f"computed = {found.result}",
         f"function = te.create_prim_func([{', '.join([*names, *results])}]).with_attr('global_symbol', 'main')",
         "kernel = tvm.compile(tvm.IRModule({'main': function}), target=TARGET)['main']",
         f"results = [tvm.runtime.empty([int(n) for n in t.shape], str(t.dtype)) for t in {tensors}]",
@@ -73,8 +73,8 @@ def _relax(wanted: Wanted, operation: str) -> tuple[str, ...]:
         "builder = relax.BlockBuilder()",
         f"with builder.function('main', [{', '.join(names)}]):",
         "    with builder.dataflow():",
-        f"        y = builder.emit_output(builder.emit({operation}))",
-        "    builder.emit_func_output(y)",
+        f"        computed = builder.emit_output(builder.emit({operation}))",
+        "    builder.emit_func_output(computed)",
         "machine = relax.VirtualMachine(tvm.compile(builder.get(), target=TARGET), tvm.cpu())",
         "return machine['main'](*tensors).numpy()",
     )

@@ -50,8 +50,8 @@ def examine():
         return True
     error = abs(Fraction(value) - Fraction(TRUTH))
     allowed = Fraction(U) * Fraction(E)
-    rho = float(min(error / allowed, 10**300)) if allowed else math.inf * bool(error)
-    relative = float(min(error / abs(Fraction(TRUTH)), 10**300)) if Fraction(TRUTH) else math.inf * bool(error)
+    rho = float(min(error / allowed, 10**300)) if allowed else float(error and math.inf)
+    relative = float(min(error / abs(Fraction(TRUTH)), 10**300)) if Fraction(TRUTH) else float(error and math.inf)
     print(f"error    {{float(error):.3g}} = {{float(error / ULP):.4g}} ulp, relative {{relative:.3g}}")
     print(f"rho      {{rho:.4g}} = error / (U E); rounding explains values up to 1, above {flag:g} is a defect")
     return rho > {flag:g}

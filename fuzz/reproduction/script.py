@@ -181,23 +181,52 @@ _BLOCKS = ("def ", "# @pytest", "if __name__")
 _STANDARD = frozenset({"import math", "import importlib", "import importlib.util", "import functools"})
 
 
-def safe_names(names: list[str]) -> dict[str, str]:
-    """Names that can be parameters: those of the inputs, or input0, input1, ... where one of them cannot."""
-    taken = {
+TAKEN = frozenset(
+    [
         "np",
         "os",
         "sys",
+        "math",
+        "platform",
+        "torch",
+        "F",
+        "jax",
+        "jnp",
+        "lax",
+        "nn",
+        "special",
+        "tvm",
+        "te",
+        "topi",
+        "tirx",
+        "relax",
+        "scipy",
+        "ml_dtypes",
+        "extension",
+        "call",
         "out",
         "result",
+        "results",
         "arrays",
+        "tensors",
         "function",
         "kernel",
-        "results",
+        "computed",
         "builder",
         "machine",
         "value",
-    }
-    if all(name.isidentifier() and not keyword.iskeyword(name) and name not in taken for name in names):
+        "compute",
+        "examine",
+        "cpu",
+        "guarded",
+    ]
+)
+"""Names that scripts use themselves."""
+
+
+def safe_names(names: list[str]) -> dict[str, str]:
+    """Names that can be parameters: those of the inputs, or input0, input1, ... where one of them cannot."""
+    if all(name.isidentifier() and not keyword.iskeyword(name) and name not in TAKEN for name in names):
         return {name: name for name in names}
     return {name: f"input{number}" for number, name in enumerate(names)}
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from fuzz.backends import BACKENDS
-from fuzz.backends.base import Backend, Implementation
+from fuzz.backends.base import Backend, Implementation, Request
 from fuzz.backends.extraction import Unspellable, extract
 from fuzz.backends.spelling import Spelling, Wanted
+from fuzz.buffers import Arena, GuardedArray
 from fuzz.operators import OPERATORS
 from fuzz.oracle.trace import trace
 
@@ -71,12 +72,53 @@ def test_the_text_computes_what_the_kernel_does(implementation: Implementation) 
     inputs = {name: np.abs(random.standard_normal(shape)).astype(dtype) / 4 for name, shape in asked.inputs.items()}
     found = scope["compute"](*(values.copy() for values in inputs.values()))
     outputs = tuple(np.full(shape, np.nan, dtype) for shape in asked.outputs.values())
-    from fuzz.backends.base import Request
-
     request = Request(implementation, asked.attributes, "cpu", dtype, {}, inputs, outputs)
     due = backend.prepare(request)()[0]
     assert found.dtype == due.dtype, contract.operator
     assert np.array_equal(found, due, equal_nan=True)
+
+
+LIBRARY_KERNELS = [
+    ("torch", "batch_norm_training", "batch_norm"),
+    ("torch", "divide", "div"),
+    ("jax", "batch_norm_training", "formula"),
+    ("jax", "lgamma", "gammaln"),
+    ("tvm", "batch_norm_training", "topi"),
+    ("tvm", "divide", "topi"),
+    ("tvm", "gelu", "relax"),
+    ("tvm", "var", "relax"),
+    ("tvm", "softplus", "te"),
+]
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("library", "operator", "name"), LIBRARY_KERNELS)
+def test_the_text_computes_what_the_library_does(library: str, operator: str, name: str) -> None:
+    backend = BACKENDS[library]
+    (implementation,) = (i for i in backend.implementations[operator] if i.name == name)
+    outputs = len(OPERATORS[operator].contract.outputs)
+    for output in range(outputs):
+        asked = wanted(backend, implementation, "float32", output)
+        scope: dict[str, Any] = {"np": np}
+        exec(text_of(backend.spell(asked), list(asked.inputs)), scope)  # the text under test
+        random = np.random.default_rng(1)
+        arena = Arena(asked.inputs, "float32")
+        for array in arena.arrays.values():
+            array[...] = np.abs(random.standard_normal(array.shape)) / 4
+        found = scope["compute"](*(array.copy() for array in arena.arrays.values()))
+        guarded = tuple(GuardedArray(shape, "float32") for shape in asked.outputs.values())
+        due = backend.prepare(
+            Request(
+                implementation,
+                asked.attributes,
+                backend.default_device,
+                "float32",
+                asked.options,
+                arena.views,
+                tuple(g.array for g in guarded),
+            )
+        )()[output]
+        assert np.array_equal(found, due)
 
 
 def test_options_are_in_the_text() -> None:
