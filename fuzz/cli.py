@@ -214,14 +214,42 @@ def init(
 
 @app.command()
 def repro(
-    directory: Directory,
-    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="Trial name from the report, e.g. 1a2b3c4d-17.")],
+    place: Annotated[Path, typer.Argument(metavar="DIR|CASE.json", help="Campaign directory, or a case file.")],
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="TRIAL|FINDING", help="Trial name from the report, or the id of a finding."),
+    ] = None,
+    script: Annotated[
+        Path | None, typer.Option("--script", metavar="FILE", help="Write a script without ulpfuzz, and run it once.")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Write a report for the maintainers.")
+    ] = None,
+    pytest: Annotated[
+        Path | None, typer.Option("--pytest", metavar="FILE", help="Write a test that fails while the defect is there.")
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write a case file for `repro` and `replay`.")
+    ] = None,
+    extensions: Extensions = [],  # noqa: B006
     debug: Debug = False,
 ) -> int:
-    """Compute one trial again in a fresh process and show the worst element of every target."""
+    """Compute one trial again in a fresh process and show its worst elements, or write what reproduces a finding."""
     from fuzz import repro as module
 
-    return module.run(directory, trial)
+    return module.repro(place, name, module.files(script, markdown, pytest, json), extensions)
+
+
+@app.command()
+def replay(
+    places: Annotated[list[Path], typer.Argument(metavar="DIR|CASE.json...", help="Campaigns and case files.")],
+    extensions: Extensions = [],  # noqa: B006
+    debug: Debug = False,
+) -> int:
+    """Run past findings again: fixed, still there, moved, or not runnable here. 1 where one is there or moved."""
+    from fuzz.reproduction.command import replay_all
+
+    return replay_all(places, extensions)
 
 
 @app.command("list")

@@ -98,7 +98,7 @@ def execute(
         clear()
     if prepared.overrun():
         return Failure("out_of_bounds_write", _OVERRUN, implementation)
-    return _checked(values, bench, target, seconds, implementation)
+    return checked(values, bench, target, seconds, implementation)
 
 
 def survived(error: str) -> bool:
@@ -106,7 +106,8 @@ def survived(error: str) -> bool:
     return error == _OVERRUN or error.startswith(_CAUGHT)
 
 
-def _checked(values: Any, bench: Bench, target: Target, seconds: float, implementation: Implementation) -> Outcome:
+def checked(values: Any, bench: Bench, target: Target, seconds: float, implementation: Implementation) -> Outcome:
+    """What a kernel returned, or how it is not what is due."""
     if not isinstance(values, tuple | list):
         return Failure("raised", f"returned {type(values).__name__}, a tuple of arrays is due", implementation)
     if len(values) != len(bench.output_shapes):

@@ -32,6 +32,7 @@ from fuzz.backends.base import (
     Unsupported,
 )
 from fuzz.backends.functions import FunctionBackend
+from fuzz.reproduction.calling import call
 
 __all__ = [
     "Backend",
@@ -42,5 +43,6 @@ __all__ = [
     "Request",
     "SimpleKernel",
     "Unsupported",
+    "call",
     "register",
 ]

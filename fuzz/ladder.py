@@ -231,12 +231,16 @@ def benign_rho(c: Climb, run: Run) -> float | None:
 
 
 def _fill(source: Rung, high: Rung, c: Climb, salt: int) -> None:
+    fill_extra_bits(source, high, c.bench.problem.draw_id, c.seed, c.index, salt)
+
+
+def fill_extra_bits(source: Rung, high: Rung, draw_id: str, seed: int, index: int, salt: int) -> None:
     """Inputs of the higher format that round to the lower ones but use its extra bits; truth on those very values."""
-    draw_id, digits = c.bench.problem.draw_id, precision(source.dtype).digits
+    digits = precision(source.dtype).digits
     with np.errstate(all="ignore"):
         for name, values in source.arena.arrays.items():
             wide = values.astype(np.float64)
-            high.arena.arrays[name][...] = extra_low_bits(wide, draw_id, c.seed, c.index, f"{salt} {name}", digits)
+            high.arena.arrays[name][...] = extra_low_bits(wide, draw_id, seed, index, f"{salt} {name}", digits)
     high.refresh()
 
 

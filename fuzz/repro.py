@@ -1,4 +1,4 @@
-"""`ulpfuzz repro DIR TRIAL`: compute a trial again in a fresh process, compare bits with the store, show the worst."""
+"""`ulpfuzz repro DIR TRIAL|FINDING`: compute a trial again in a fresh process, compare bits, show the worst."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ from fuzz.extensions import load_entry_points, load_extension
 from fuzz.finding_commands import FOUND
 from fuzz.oracle.arithmetic import CERTIFY, adjudicator
 from fuzz.oracle.element import Element, SliceTooLarge, evaluate
+from fuzz.reproduction.command import show_case, write
+from fuzz.reproduction.subject import trial_of
+from fuzz.reproduction.writing import Wanted
 from fuzz.trial import Cell, Session, run_trial
 from fuzz.workbench import Bench
 from fuzz.worker_process import start
@@ -37,6 +40,26 @@ from strategies.sampling import draw
 
 SHOWN_INPUTS = 24
 DIGITS = 20
+
+
+def files(script: Path | None, markdown: Path | None, pytest: Path | None, json: Path | None) -> Wanted:
+    """The files that `--script`, `--markdown`, `--pytest` and `--json` ask for."""
+    return Wanted(script, markdown, pytest, json)
+
+
+def repro(place: Path, name: str | None, wanted: Wanted, extensions: Sequence[Path]) -> int:
+    """Run a case file, write files about a finding or a trial, or show a trial."""
+    if place.is_file() or (name is None and place.suffix == ".json"):
+        if name is not None or wanted:
+            raise UserError(
+                f"{place} is a case file: `ulpfuzz repro {place}` runs it, other arguments go with a directory"
+            )
+        return show_case(place, extensions)
+    if name is None:
+        raise UserError(f"name a trial or a finding: `ulpfuzz findings {place}` lists them")
+    if wanted:
+        return write(place, name, wanted, extensions)
+    return run(place, trial_of(place, name))
 
 
 def run(directory: Path, trial: str) -> int:

@@ -11,6 +11,8 @@ _VARIABLES = (
     "TVM_NUM_THREADS",
     "NUMEXPR_NUM_THREADS",
 )
+_SET_HERE = "ULPFUZZ_LIMITED"
+"""Names of the variables that were set here, for child processes."""
 
 
 def limit_threads() -> None:
@@ -18,6 +20,15 @@ def limit_threads() -> None:
 
     The environment record holds these variables and NumPy's thread count: called later, it would depend on when.
     """
-    for name in _VARIABLES:
-        os.environ.setdefault(name, "1")
-    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+    wanted = dict.fromkeys(_VARIABLES, "1") | {
+        "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    }
+    for name, value in wanted.items():
+        if name not in os.environ:
+            os.environ[name] = value
+            os.environ[_SET_HERE] = f"{os.environ.get(_SET_HERE, '')} {name}".strip()
+
+
+def given_threads() -> frozenset[str]:
+    """Variables that `limit_threads` set here or in a parent process: the user's own shell has none of them."""
+    return frozenset(os.environ.get(_SET_HERE, "").split()) | {_SET_HERE}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from msgspec import Struct, field
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from strategies.contract import Scalar
 from strategies.precision import precision
+
+if TYPE_CHECKING:
+    from fuzz.backends.spelling import Spelling, Wanted
 
 Array: TypeAlias = NDArray[Any]
 Provenance: TypeAlias = Literal["library", "composed", "user"]
@@ -167,6 +170,12 @@ class Backend:
     def prepare(self, request: Request) -> Kernel:
         """Compile or bind; raises Unsupported when the library lacks this form."""
         raise NotImplementedError
+
+    def spell(self, wanted: Wanted) -> Spelling:
+        """The kernel as text for a stand-alone script; fuzz.backends.extraction.Unspellable where there is none."""
+        from fuzz.backends.extraction import Unspellable
+
+        raise Unspellable(f"the backend {self.name} has no text for its kernels")
 
 
 def present(module: str) -> bool:

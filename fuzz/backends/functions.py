@@ -20,6 +20,8 @@ from fuzz.backends.base import (
     Unsupported,
     as_tuple,
 )
+from fuzz.backends.functions_spelling import spelled
+from fuzz.backends.spelling import Spelling, Wanted
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -65,6 +67,9 @@ class FunctionBackend(Backend):
         if "out" in inspect.signature(implementation.function).parameters:
             return _writing(partial(bound, out=outputs[0] if len(outputs) == 1 else outputs), outputs)
         return _returning(bound, self.name, implementation, len(outputs))
+
+    def spell(self, wanted: Wanted) -> Spelling:
+        return spelled(wanted, self.module)
 
 
 def _writing(bound: Callable[[], Any], outputs: tuple[Array, ...]) -> Kernel:

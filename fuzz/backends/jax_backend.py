@@ -27,6 +27,8 @@ from fuzz.backends.base import (
     Unsupported,
     as_tuple,
 )
+from fuzz.backends.jax_spelling import spelled
+from fuzz.backends.spelling import Spelling, Wanted
 
 jax: Any = Lazy("jax")
 jnp: Any = Lazy("jax.numpy")
@@ -89,6 +91,9 @@ class JaxBackend(Backend):
         if compiled and request.dtype != "float64":  # nothing is left for the scope to change
             return SimpleKernel(functools.partial(_collect, launch))
         return SimpleKernel(functools.partial(_collect_inside, scope, launch))
+
+    def spell(self, wanted: Wanted) -> Spelling:
+        return spelled(wanted)
 
 
 def _device(name: str) -> Any:

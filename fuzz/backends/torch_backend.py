@@ -26,6 +26,8 @@ from fuzz.backends.base import (
     Unsupported,
     as_tuple,
 )
+from fuzz.backends.spelling import Spelling, Wanted
+from fuzz.backends.torch_spelling import spelled
 
 torch: Any = Lazy("torch")
 F: Any = Lazy("torch.nn.functional")
@@ -78,6 +80,9 @@ class TorchBackend(Backend):
         contexts = _contexts(request.options)
         facts = {"threads": str(torch.get_num_threads())}
         return SimpleKernel(functools.partial(_run_inside, contexts, run) if contexts else run, facts=facts)
+
+    def spell(self, wanted: Wanted) -> Spelling:
+        return spelled(wanted)
 
 
 def _run_cpu(function: Callable[..., Any], views: tuple[Tensor, ...]) -> tuple[Array, ...]:

@@ -26,6 +26,8 @@ from fuzz.backends.base import (
     Unsupported,
     last_line,
 )
+from fuzz.backends.spelling import Spelling, Wanted
+from fuzz.backends.tvm_spelling import spelled
 
 tvm: Any = Lazy("tvm")
 
@@ -74,6 +76,9 @@ class TvmBackend(Backend):
         views = tuple(_view(array) for array in (*inputs, *outputs))
         call = functools.partial(_call, functools.partial(entry, *views), outputs)
         return SimpleKernel(call, engine_owned=True, facts=_facts(target))
+
+    def spell(self, wanted: Wanted) -> Spelling:
+        return spelled(wanted)
 
 
 def _view(array: Array) -> Any:

@@ -1,0 +1,49 @@
+"""PyTorch kernels as text: the call itself on tensors made of the script's arrays."""
+
+from __future__ import annotations
+
+from fuzz.backends.spelling import Spelling, Wanted
+
+
+def spelled(wanted: Wanted) -> Spelling:
+    """The kernel that TorchBackend.prepare would bind."""
+    found = wanted.extract()
+    narrow = wanted.dtype == "bfloat16"  # which torch and NumPy cannot exchange: float32 holds its numbers
+    return Spelling(
+        imports=("import torch", *found.imports),
+        definitions=(*_set(wanted), *found.definitions),
+        body=(
+            *(f"{name} = torch.from_numpy({name}){_sent(wanted, narrow)}" for name in wanted.inputs),
+            *found.statements,
+            f"result = {found.result}{f'[{wanted.output}]' if wanted.several else ''}",
+            f"return result{'.float()' if narrow else ''}{'' if wanted.device == 'cpu' else '.cpu()'}.numpy()",
+        ),
+        versions=(("torch", "torch.__version__"),),
+        dtype="float32" if narrow else "",
+        settings=_settings(wanted),
+        requires=("torch",),
+    )
+
+
+def _sent(wanted: Wanted, narrow: bool) -> str:
+    arguments = [] if wanted.device == "cpu" else [repr(wanted.device)]
+    arguments += ["torch.bfloat16"] if narrow else []
+    return f".to({', '.join(arguments)})" if arguments else ""
+
+
+def _set(wanted: Wanted) -> tuple[str, ...]:
+    """Statements for the options that differ from torch's defaults."""
+    lines: list[str] = []
+    if wanted.options.get("mkldnn", "on") == "off":
+        lines.append("torch.backends.mkldnn.enabled = False")
+    if (precision := wanted.options.get("matmul_precision", "highest")) != "highest":
+        lines.append(f"torch.set_float32_matmul_precision({precision!r})")
+    if wanted.one_thread:
+        lines.append("torch.set_num_threads(1)")
+    return tuple(lines)
+
+
+def _settings(wanted: Wanted) -> str:
+    changed = [f"{key}={value}" for key, value in wanted.options.items() if key in ("mkldnn", "matmul_precision")]
+    threads = "one thread" if wanted.one_thread else "default threads"
+    return f"eager mode, {wanted.device}, {', '.join(changed)}, {threads}"
