@@ -1,8 +1,7 @@
-"""A campaign on faulty kernels, and scripts of its findings."""
+"""A campaign on faulty kernels."""
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,14 +10,8 @@ import pytest
 from kernels import CAMPAIGN, EXTENSION
 from running import Cli
 
-import results
 from fuzz import extensions
 from fuzz.backends import BACKENDS
-from fuzz.reproduction.running import Ran
-from fuzz.reproduction.script import Text
-from fuzz.reproduction.subject import find
-from fuzz.reproduction.writing import Wanted, Writing
-from results.findings import FindingGroup
 
 
 @pytest.fixture(scope="module")
@@ -44,37 +37,3 @@ def no_backends_left() -> Iterator[None]:
     extensions._loaded.clear()
     for name in [n for n in sys.modules if n.startswith("ulpfuzz_extension_")]:
         del sys.modules[name]
-
-
-def group_of(directory: Path, operator: str, verdict: str = "", library: str = "") -> FindingGroup:
-    """The finding of one operator."""
-    fitting = [
-        group
-        for group in results.open(directory).findings
-        if group.operator == operator and verdict in ("", group.verdict) and library in ("", group.backend)
-    ]
-    assert len(fitting) == 1, fitting
-    return fitting[0]
-
-
-def written(directory: Path, name: str, script: Path) -> tuple[Text, Ran]:
-    """The script of a finding, written, and how it ended."""
-    writing = Writing(find(directory, name), Wanted(script))
-    _, text, ran = writing.smallest(writing.stages(), script)
-    return text, ran
-
-
-def run_script(path: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False, timeout=120)
-
-
-def mended(directory: Path, script: Path) -> Path:
-    """A copy of the script that imports a mended copy of the kernels."""
-    (extension,) = (directory / "extensions").glob("*.py")
-    good = script.parent / "mended kernel.py"
-    good.write_text(extension.read_text().replace("MENDED = False", "MENDED = True"))
-    copy = script.with_name("mended_script.py")
-    text = script.read_text()
-    assert text.count(repr(str(extension.resolve()))) == 1
-    copy.write_text(text.replace(repr(str(extension.resolve())), repr(str(good))))
-    return copy

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import group_of, run_script, written
+from reproductions import group_of, run_script, written
 from running import Cli
 
 CAMPAIGN = """

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import group_of
 from kernels import EXTENSION
+from reproductions import group_of
 from running import Cli
 
 from fuzz.errors import UserError

@@ -31,9 +31,7 @@ def test_odd_texts_are_quoted() -> None:
         compile(source, "script", "exec")
     tree = ast.parse(text.script())
     assert odd in (ast.get_docstring(tree) or "")
-    assigned = {
-        n.targets[0].id: n.value for n in tree.body if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)
-    }
+    assigned = {ast.unparse(n.targets[0]): n.value for n in tree.body if isinstance(n, ast.Assign)}
     assert ast.literal_eval(assigned["EXTENSION"]) == f"/no/{odd}.py"
     assert "def test_odd_name_1():" in text.test()
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import group_of, mended, run_script, written
+from reproductions import group_of, mended, run_script, written
 from running import Cli
 
 KINDS = [
