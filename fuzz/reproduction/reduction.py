@@ -22,6 +22,8 @@ SECONDS = 60.0
 """A reduction takes no longer: what it has reached by then is kept."""
 LENGTHS = (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65)
 """Lengths tried for arrays of one repeated element: below, at and above the widths of vectors."""
+PLACES = 12
+"""Where in a dim a shorter piece is looked for."""
 DIGITS = (1, 2, 3, 4, 5, 6, 7)
 
 Holds = Callable[[Specimen], "Failing | None"]
@@ -105,7 +107,7 @@ def _fewer_slices(contract: Contract, specimen: Specimen, failing: Failing, hold
 
 
 def _pieces(contract: Contract, name: str, size: int) -> Iterator[tuple[int, int]]:
-    """Ranges of indices to keep, the smallest first: single ones at the ends, the minimum, halves."""
+    """Ranges of indices to keep, the shortest first, each length at several places: the kernel is the same there."""
     dim = next(d for d in contract.dims if d.name == name)
     least = max(dim.minimum, 1)
     tried: set[tuple[int, int]] = set()
@@ -113,7 +115,8 @@ def _pieces(contract: Contract, name: str, size: int) -> Iterator[tuple[int, int
     eighth = max(-(-size // 8), least)
     for length in (least, least + 1, eighth, half, size - 1):
         if least <= length < size:
-            for start in (0, size - length, (size - length) // 2):
+            for place in range(PLACES):
+                start = (size - length) * place // (PLACES - 1)
                 if (start, start + length) not in tried:
                     tried.add((start, start + length))
                     yield start, start + length
