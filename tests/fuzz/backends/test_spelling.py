@@ -60,7 +60,10 @@ def test_every_kernel_has_a_text(name: str, implementation: Implementation) -> N
     assert "Lazy" not in text
 
 
-@pytest.mark.parametrize("implementation", [i for name, i in KERNELS if name in ("numpy", "scipy")], ids=str)
+@pytest.mark.parametrize(
+    "implementation",
+    [pytest.param(i, id=f"{name}-{i.operator}-{i.name}") for name, i in KERNELS if name in ("numpy", "scipy")],
+)
 def test_the_text_computes_what_the_kernel_does(implementation: Implementation) -> None:
     backend = BACKENDS["numpy" if "numpy" in implementation.function.__module__ else "scipy"]
     dtype = implementation.dtypes[-1]
