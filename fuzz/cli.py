@@ -65,6 +65,12 @@ def run(
     ] = [],  # noqa: B006
     targets: Annotated[str | None, typer.Option(help="Targets, e.g. torch,tvm:llvm[mcpu=host]. Default: all.")] = None,
     pairs: Annotated[list[str], typer.Option("--pair", metavar="A/B", help="Also compare target A with B.")] = [],  # noqa: B006
+    schedules: Annotated[
+        int | None, typer.Option(metavar="N", help="Run N random legal schedules of TVM a problem, too.")
+    ] = None,
+    unsafe_schedules: Annotated[
+        int | None, typer.Option(metavar="N", help="The same in orders that TVM is known to miscompile.")
+    ] = None,
     plan: Annotated[
         str | None, typer.Option(help="fixed: your problems; survey: drawn; exhaustive: every number of a format.")
     ] = None,
@@ -105,6 +111,8 @@ def run(
         dtypes=dtypes,
         targets=targets,
         pairs=pairs,
+        schedules=schedules,
+        unsafe_schedules=unsafe_schedules,
         plan=plan,
         trials=trials,
         seed=seed,
@@ -231,13 +239,14 @@ def repro(
     json: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write a case file for `repro` and `replay`.")
     ] = None,
+    source: Annotated[bool, typer.Option("--source", help="Print the scheduled programs (TVMScript), too.")] = False,
     extensions: Extensions = [],  # noqa: B006
     debug: Debug = False,
 ) -> int:
     """Compute one trial again in a fresh process and show its worst elements, or write what reproduces a finding."""
     from fuzz import repro as module
 
-    return module.repro(place, name, module.files(script, markdown, pytest, json), extensions)
+    return module.repro(place, name, module.files(script, markdown, pytest, json), extensions, source)
 
 
 @app.command()

@@ -52,7 +52,7 @@ def _backends(out: Console) -> None:
     rows = []
     for backend in BACKENDS.values():
         missing = backend.missing()
-        options = "; ".join(f"{o.name}={'|'.join(o.choices) or o.default}" for o in backend.options)
+        options = "; ".join(f"{o.name}={'|'.join(o.choices) or o.example or o.default}" for o in backend.options)
         rows.append((backend.name, "installed" if missing is None else missing, options, backend.doc))
     _table(out, ("backend", "state", "options", "what it is"), rows)
 

@@ -12,6 +12,7 @@ import fuzz
 from fuzz import exhaustive
 from fuzz.operators import operator
 from fuzz.request import CampaignSpec
+from fuzz.schedules import with_schedules
 from fuzz.spec import Resolved
 from fuzz.targets import Target, parse_target
 from fuzz.trial import Cell
@@ -167,9 +168,10 @@ def _survey_records(resolved: Resolved) -> tuple[SurveyRecord, ...]:
     records = []
     for targets, pairs in zip(resolved.targets, resolved.pairs, strict=True):
         home = narrowest(tuple(target.dtype for target in targets))
-        names = tuple(target.spelling(home) for target in targets)
-        compared = tuple((names[a], names[b]) for a, b in pairs)
-        records += [SurveyRecord(p.operator, home, names, compared) for p in resolved.spec.problems]
+        for problem in resolved.spec.problems:
+            about = {"operator": problem.operator, "home": home}
+            names = tuple(t.spelling(home) for t in with_schedules(resolved.spec, targets, about))
+            records.append(SurveyRecord(problem.operator, home, names, tuple((names[a], names[b]) for a, b in pairs)))
     return tuple(records)
 
 

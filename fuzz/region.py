@@ -29,7 +29,14 @@ ANYWHERE = "any input"
 EMPTY = "empty"
 
 OF_THE_KERNEL = frozenset(
-    {"subnormals_flushed", "not_correctly_rounded", "low_precision", "silent_downcast", "dtype_mismatch"}
+    {
+        "subnormals_flushed",
+        "not_correctly_rounded",
+        "low_precision",
+        "silent_downcast",
+        "dtype_mismatch",
+        "schedule_variant",
+    }
 )
 """Verdicts about how a kernel computes, not about a place: one region."""
 

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fuzz.backends import BACKENDS
+from fuzz.backends.base import Unsupported
 from fuzz.campaign import Campaign
 from fuzz.commands import console
 from fuzz.directory import CampaignDirectory
@@ -47,8 +48,10 @@ def files(script: Path | None, markdown: Path | None, pytest: Path | None, json:
     return Wanted(script, markdown, pytest, json)
 
 
-def repro(place: Path, name: str | None, wanted: Wanted, extensions: Sequence[Path]) -> int:
-    """Run a case file, write files about a finding or a trial, or show a trial."""
+def repro(place: Path, name: str | None, wanted: Wanted, extensions: Sequence[Path], source: bool = False) -> int:
+    """Run a case file, write files about a finding or a trial, or show a trial (`source`: with its programs)."""
+    if source and (wanted or place.is_file()):
+        raise UserError("--source prints programs beside a trial that is shown: leave it out, or the other files")
     if place.is_file() or (name is None and place.suffix == ".json"):
         if name is not None or wanted:
             raise UserError(
@@ -59,13 +62,16 @@ def repro(place: Path, name: str | None, wanted: Wanted, extensions: Sequence[Pa
         raise UserError(f"name a trial or a finding: `ulpfuzz findings {place}` lists them")
     if wanted:
         return write(place, name, wanted, extensions)
-    return run(place, trial_of(place, name))
+    return run(place, trial_of(place, name), source)
 
 
-def run(directory: Path, trial: str) -> int:
-    """Recompute in a fresh process of this interpreter; its exit code is 1 when the trial is a finding."""
+def run(directory: Path, trial: str, source: bool = False) -> int:
+    """Recompute in a fresh process of this interpreter; its exit code is 1 when the trial is a finding.
+
+    `source` also prints the program of targets whose options are a schedule.
+    """
     CampaignDirectory(directory).read_manifest()
-    process = start(multiprocessing.get_context("spawn"), _child, directory, trial)
+    process = start(multiprocessing.get_context("spawn"), _child, directory, trial, source)
     try:
         process.join()
     except KeyboardInterrupt:  # a kernel may hang in a C call: the child gets no say
@@ -80,10 +86,10 @@ def run(directory: Path, trial: str) -> int:
     return code
 
 
-def _child(directory: Path, trial: str) -> None:
+def _child(directory: Path, trial: str, source: bool) -> None:
     """Entry point of the fresh process: errors become one line here too."""
     try:
-        code = recompute(directory, trial)
+        code = recompute(directory, trial, source)
         sys.stdout.flush()
     except (UserError, ResultsError, InternalError) as error:
         print(f"ulpfuzz: {error}", file=sys.stderr)
@@ -91,7 +97,7 @@ def _child(directory: Path, trial: str) -> None:
     sys.exit(code)
 
 
-def recompute(directory: Path, trial: str) -> int:
+def recompute(directory: Path, trial: str, source: bool = False) -> int:
     """What the fresh process does."""
     place = CampaignDirectory(directory)
     load_entry_points()
@@ -106,10 +112,22 @@ def recompute(directory: Path, trial: str) -> int:
         print(f"careful: {', '.join(map(str, deadly))} ended its process on this trial and may do so again", flush=True)
     for target in cell.targets:
         BACKENDS[target.backend].warm_up()
+    _explain(cell, source)
     seed = campaign.manifest.seed
     session = Session(environment_id(environment()))
     rows = run_trial(cell, seed, index, session, ladder=True).rows
     return _show(cell, seed, index, session, rows, stored)
+
+
+def _explain(cell: Cell, source: bool) -> None:
+    """What options such as schedules stand for here, before anything runs: it may be the last that is said."""
+    bench = Bench(cell.problem)
+    for target in cell.targets:
+        with contextlib.suppress(Unsupported, RuntimeError):  # said in the row of the target
+            if lines := bench.explain(target):
+                print(f"{target.spelling(cell.problem.home)}: {'; '.join(lines)}", flush=True)
+                if source:
+                    print(bench.source(target), flush=True)
 
 
 def _stored(directory: Path, cell: Cell, index: int) -> list[Row]:

@@ -49,5 +49,9 @@ class CampaignSpec(Struct, frozen=True, rename={"problems": "problem", "dtypes":
     pairs: tuple[tuple[str, str], ...] = ()
     title: str | None = None
     published: Published | None = None
+    schedules: int = 0
+    """Random legal schedules a problem, as further targets of each target that takes them."""
+    unsafe_schedules: int = 0
+    """The same in orders that are known to be miscompiled."""
     recipes: str | None = None
     """A set of kinds of inputs that each problem is run with; set on the command line only."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fuzz.backends import BACKENDS, backend
 from fuzz.backends.base import Implementation, Unsupported
 from fuzz.errors import UserError, unknown
+from strategies.contract import ContractError
 from strategies.precision import PRECISIONS, DType
 
 _FORM = re.compile(r"(?P<backend>[A-Za-z_][\w-]*)(?::(?P<device>[\w:.-]+))?(?:\[(?P<options>[^\[\]]*)\])?")
@@ -34,6 +35,11 @@ class Target(Struct, frozen=True, order=True):
     def all_options(self) -> dict[str, str]:
         """Every declared option with its value."""
         return {spec.name: spec.default for spec in backend(self.backend).options} | dict(self.options)
+
+    def without(self, options: Collection[str]) -> Target:
+        """The target with these options at their defaults."""
+        kept = tuple((key, value) for key, value in self.options if key not in options)
+        return structs.replace(self, options=kept)
 
     def require_device(self) -> None:
         """UserError when the device is not present. Imports the library only for another device than the default."""
@@ -90,6 +96,11 @@ def parse_target(text: str, dtype: DType) -> Target:
             raise unknown(f"option of {found.name}", key, [*declared, "impl", "dtype"])
         else:
             spec = declared[key]
+            if spec.canonical is not None:
+                try:
+                    value = spec.canonical(value)
+                except ContractError as error:
+                    raise UserError(f"option {key} of target {text!r}: {error}") from None
             if spec.choices and value not in spec.choices:
                 raise unknown(f"value of {found.name} option {key}", value, spec.choices)
             if value == spec.default:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -14,11 +14,13 @@ from fuzz.assess import Assessor
 from fuzz.backends.base import Array
 from fuzz.elements import kept_elements
 from fuzz.execution import CAMPAIGN, Breadcrumb, Failure, NoBreadcrumb, Outcome, Ran, execute
+from fuzz.judge import Judgement
 from fuzz.measure import Measurement
 from fuzz.nearest import Nearest, nearest
 from fuzz.oracle.arithmetic import Arithmetic, adjudicator
 from fuzz.pairs import pair_rows
 from fuzz.targets import Target
+from fuzz.unchanged import unchanged
 from fuzz.workbench import Bench, Workbench, copy_inputs
 from results.columns import Row
 from strategies.problem import Problem
@@ -102,6 +104,8 @@ class _Trial:
         )
         self._number = 0
         self._nearest: dict[tuple[str, int], Nearest] = {}
+        self._plain: dict[Target, tuple[Array, ...]] = {}
+        """Outputs of targets that have none of the options which may not change a bit."""
         self._assessor = Assessor(
             self.bench,
             session.workbench,
@@ -123,6 +127,7 @@ class _Trial:
                 copy_inputs(home.arena.arrays, rung.arena.arrays)
             rung.refresh()
         outcomes = [self._outcome(number) for number in range(len(self.cell.targets))]
+        self._keep_plain(outcomes)
         for number, outcome in enumerate(outcomes):
             self._number = number
             self._target_rows(number, outcome)
@@ -140,6 +145,22 @@ class _Trial:
             return Failure(death.verdict, death.error, target.implementation(self.problem.operator))
         self._number = number
         return self._run(self.bench, self.cell.targets[number], CAMPAIGN)
+
+    def _keep_plain(self, outcomes: Sequence[Outcome]) -> None:
+        """Copy the outputs that those of other targets may not differ from; run targets that are none of this trial."""
+        for number, (target, outcome) in enumerate(zip(self.cell.targets, outcomes, strict=True)):
+            if not (target.options and isinstance(outcome, Ran)):
+                continue
+            if not (same := self.bench.prepared(target).same_bits):
+                continue
+            plain = target.without(same)
+            if plain in self._plain:
+                continue
+            self._number = number
+            there = plain in self.cell.targets
+            found = outcomes[self.cell.targets.index(plain)] if there else self._run(self.bench, plain, CAMPAIGN)
+            if isinstance(found, Ran):
+                self._plain[plain] = tuple(values.copy() for values in found.values)
 
     def _run(self, bench: Bench, target: Target, purpose: str) -> Outcome:
         crumb = self.session.breadcrumb
@@ -164,6 +185,8 @@ class _Trial:
     def _judged(self, target: Target, output: int, outcome: Ran) -> Row:
         found = self._assessor.assess(target, output, outcome.values[output])
         values, measured, judgement = found.values, found.measured, found.judgement
+        if self._plain:
+            judgement = self._unchanged(target, output, values, judgement)
         self.result.elements += kept_elements(self.bench, self.context, self.index, target, output, values, measured)
         digest = xxhash.xxh3_128_hexdigest(raw(np.ascontiguousarray(values))) if values.size else "empty"
         return {
@@ -186,3 +209,11 @@ class _Trial:
         if key not in self._nearest and target.dtype != "float64":
             self._nearest[key] = nearest(self.bench, rung, output, self.session.arithmetic)
         return accuracy.figures(self.bench, rung, output, values, measured, self._nearest.get(key))
+
+    def _unchanged(self, target: Target, output: int, values: Array, judgement: Judgement) -> Judgement:
+        """The judgement, where options that may not change a bit have changed none."""
+        prepared = self.bench.prepared(target)
+        plain = self._plain.get(target.without(prepared.same_bits)) if prepared.same_bits else None
+        if plain is None:
+            return judgement
+        return unchanged(values, plain[output], prepared.kernel.facts.get("schedule", ""), judgement)

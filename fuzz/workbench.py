@@ -42,17 +42,9 @@ class Prepared:
         self.target = target
         self.implementation = target.implementation(bench.problem.operator)
         self.guarded = [GuardedArray(shape, target.dtype, forensic) for shape in bench.output_shapes]
-        self.kernel: Kernel = backend(target.backend).prepare(
-            Request(
-                implementation=self.implementation,
-                attributes=dict(bench.problem.attributes),
-                device=target.device,
-                dtype=target.dtype,
-                options=target.all_options(),
-                inputs=arena.views,
-                outputs=tuple(guarded.array for guarded in self.guarded),
-            )
-        )
+        outputs = tuple(guarded.array for guarded in self.guarded)
+        self.kernel: Kernel = backend(target.backend).prepare(_request(target, bench, arena, outputs))
+        self.same_bits: tuple[str, ...] = getattr(self.kernel, "same_bits", ())  # kernels of extensions need not know
 
     def call(self) -> tuple[Array, ...]:
         """Run once; engine-owned outputs are poisoned first."""
@@ -182,6 +174,14 @@ class Bench:
     def has_kernel(self, target: Target, purpose: str = "campaign") -> bool:
         return (target, purpose) in self._prepared
 
+    def explain(self, target: Target) -> tuple[str, ...]:
+        """What the target's options amount to for this problem, a line each; Unsupported where it has no kernel."""
+        return backend(target.backend).explain(_request(target, self, self.rung(target.dtype).arena, ()))
+
+    def source(self, target: Target) -> str:
+        """The program that they lead to; empty where there is none to show."""
+        return backend(target.backend).source(_request(target, self, self.rung(target.dtype).arena, ()))
+
     def pair(self, output: int, wide: np.dtype[Any]) -> PairYardstick:
         if output not in self._pairs:
             self._pairs[output] = PairYardstick(int(np.prod(self.output_shapes[output], dtype=np.int64)), wide)
@@ -219,6 +219,18 @@ class Workbench:
             del sizes[0]
         gc.collect()
         return_freed_pages()
+
+
+def _request(target: Target, bench: Bench, arena: Arena, outputs: tuple[Array, ...]) -> Request:
+    return Request(
+        implementation=target.implementation(bench.problem.operator),
+        attributes=dict(bench.problem.attributes),
+        device=target.device,
+        dtype=target.dtype,
+        options=target.all_options(),
+        inputs=arena.views,
+        outputs=outputs,
+    )
 
 
 def copy_inputs(source: Mapping[str, Array], destination: Mapping[str, Array]) -> None:

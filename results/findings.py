@@ -28,7 +28,11 @@ _TARGET = ("operator", "backend", "device", "options", "dtype")
 _OF_THE_CALL = NO_VALUE | {"input_modified", "out_of_bounds_write", "dtype_mismatch"}
 """Verdicts of a whole call: all outputs have them, and the finding is none of one output."""
 
+ANY_SCHEDULE = "regexp_replace(coalesce(options, ''), 'schedule=[0-9.]+', 'schedule=any')"
+"""In SQL, the options of a target, all its schedules taken together: a defect that many random ones meet is one."""
+
 _COLUMNS = {name: f"coalesce({name}, '') AS {name}" for name in SIGNATURE} | {
+    "options": f"{ANY_SCHEDULE} AS options",
     "output": f"CASE WHEN verdict IN {tuple(sorted(_OF_THE_CALL))} THEN '' ELSE coalesce(output, '') END AS output",
     "against": "CASE WHEN against = 'truth' THEN 'truth' ELSE 'target' END AS against",
 }

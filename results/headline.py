@@ -9,6 +9,8 @@ from results.outliers import Blame
 from results.verdicts import NO_VALUE, VERDICTS
 
 FLUSHED = "subnormals_flushed"
+NAMED = 6
+"""Targets that are accused by name in the sentence; more are counted."""
 
 
 def headline(groups: Sequence[Accusation], blame: Blame, targets: int, undecided: int, measured: int) -> str:
@@ -59,7 +61,9 @@ def _accusation(groups: Sequence[Accusation], targets: int) -> str:
             "fails or loses more than rounding explains" if blamed == 1 else "fail or lose more than rounding explains"
         )
     ordered = sorted(by_target.items(), key=lambda item: -max(VERDICTS[g.verdict].severity for g in item[1]))
-    named = "; ".join(f"{target} ({_reasons(found)})" for target, found in ordered)
+    named = "; ".join(f"{target} ({_reasons(found)})" for target, found in ordered[:NAMED])
+    if blamed > NAMED:
+        named += f"; and {blamed - NAMED} more"
     return f"{blamed} of {targets} {'target' if targets == 1 else 'targets'} {does}: {named}."
 
 

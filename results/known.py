@@ -15,7 +15,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import InvalidVersion, Version
 
 from results.errors import KnownError
-from results.findings import SIGNATURE, FindingGroup, findings
+from results.findings import ANY_SCHEDULE, SIGNATURE, FindingGroup, findings
 from results.libraries import version_in
 from results.verdicts import VERDICTS
 
@@ -113,7 +113,8 @@ def sort_findings(results: Results, file: KnownFile | None) -> Sorted:
     groups = findings(results)
     if file is None:
         return Sorted("", tuple(groups), (), ())
-    names = ", ".join(f"coalesce({name}, '') AS {name}" for name in _RUN)
+    given = {name: f"coalesce({name}, '')" for name in _RUN} | {"options": ANY_SCHEDULE}
+    names = ", ".join(f"{value} AS {name}" for name, value in given.items())
     ran = results.records(f"SELECT DISTINCT {names} FROM measurements")
     return sort_out(file, groups, results.environments, ran)
 

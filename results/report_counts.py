@@ -10,6 +10,7 @@ from rich.text import Text
 
 from results.errors import InvalidRate
 from results.layout import count, heading, interval_cell, percent_of, say, short, table, verdict_text
+from results.quiet import quiet, told
 from results.rates import ended_by_decision, interval, rate
 from results.reading import Results
 from results.statistics import one_sided_upper
@@ -21,7 +22,8 @@ _OFTEN = ("trials", "above 1e-1", "above 1e-2")
 
 def print_targets(results: Results, console: Console) -> None:
     """Each target against the truth."""
-    tallies = against_truth(results)
+    hidden = quiet(results)
+    tallies = [tally for tally in against_truth(results) if tally.target not in hidden]
     refused = why_no_rate(results)
     heading(console, "Each target against the truth: how often")
     rows = [
@@ -33,6 +35,8 @@ def print_targets(results: Results, console: Console) -> None:
         for tally in tallies
     ]
     table(console, ("target", *_OFTEN, "flagged"), rows)
+    for line in told(len(hidden)):
+        say(console, f"Besides, {line}.")
     _explain_intervals(results, tallies, refused, console)
     heading(console, "Each target against the truth: how badly (largest errors)")
     columns = ["target", "relative", "amplification", "ulp", "rho", "worst verdict"]
@@ -89,11 +93,16 @@ def print_verdicts(results: Results, console: Console) -> None:
     """Trials by verdict: what is explained, and what counts against the implementation."""
     heading(console, "Verdicts")
     rows = []
+    hidden = quiet(results)
     for target, counts in verdict_counts(results).items():
+        if target in hidden:
+            continue
         explained = [f"{name} {count(n)}" for name, n in counts.items() if not VERDICTS[name].finding]
         found = [f"{name} {count(n)}" for name, n in counts.items() if VERDICTS[name].finding]
         rows.append((target, ", ".join(explained) or "none", Text(", ".join(found) or "none", "red" if found else "")))
     table(console, ("target", "explained", "findings"), rows, words=3)
+    for line in told(len(hidden)):
+        say(console, f"Besides, {line}.")
 
 
 def why_no_rate(results: Results) -> str:

@@ -9,6 +9,7 @@ from rich.console import Console
 from results.certification import certification
 from results.layout import count, heading, say, table
 from results.manifest import resume_command
+from results.quiet import quiet, told
 from results.reading import Results
 from results.setting import Setting, describe_environment, targets_that_ran, without_output
 
@@ -28,11 +29,15 @@ def print_setting(results: Results, ran: Setting, console: Console) -> None:
     if line := certification(results, ran.environments):
         say(console, line)
     console.print()
+    hidden = quiet(results)
     rows = [
         (ran_target.target, _implementations(ran_target.implementations, ran_target.operators), ran_target.provenance)
         for ran_target in targets_that_ran(results)
+        if ran_target.target not in hidden
     ]
     table(console, ("target", "implementation", "provenance"), rows, words=3)
+    for line in told(len(hidden)):
+        say(console, f"Besides, {line}.")
     _print_missing(results, console)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from rich.console import Console
 
 from results.bitwise import Partition, bitwise_classes
 from results.layout import count, heading, percent, percent_of, say, short
 from results.outliers import Causes, causes
 from results.published import compare_published
+from results.quiet import quiet, without
 from results.reading import Results
 
 _PARTITIONS_SHOWN = 5
@@ -74,16 +77,17 @@ def print_bitwise(results: Results, console: Console) -> None:
     if not classes.outputs:
         return
     heading(console, f"Identical bits ({count(classes.outputs)} outputs compared)")
+    hidden = quiet(results)
     for group in classes.always:
-        say(console, f"always identical: {' = '.join(group)}")
+        say(console, f"always identical: {' = '.join(without(group, hidden))}")
     if not classes.always:
         say(console, "no two targets gave identical bits in all of them")
     for partition, n in classes.partitions[:_PARTITIONS_SHOWN]:
-        say(console, f"{count(n)} ({percent_of(n, classes.outputs)}): {_braces(partition)}")
+        say(console, f"{count(n)} ({percent_of(n, classes.outputs)}): {_braces(partition, hidden)}")
     if (more := len(classes.partitions) - _PARTITIONS_SHOWN) > 0:
         rest = sum(n for _, n in classes.partitions[_PARTITIONS_SHOWN:])
         say(console, f"{count(rest)} ({percent_of(rest, classes.outputs)}): {more} other splits")
 
 
-def _braces(partition: Partition) -> str:
-    return " ".join("{" + ", ".join(group) + "}" for group in partition)
+def _braces(partition: Partition, hidden: Collection[str]) -> str:
+    return " ".join("{" + ", ".join(without(group, hidden)) + "}" for group in partition)

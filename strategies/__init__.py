@@ -1,6 +1,7 @@
-"""What to try: contracts, problems, recipes, sampling, and Hypothesis strategies over all of it.
+"""What to try: contracts, problems, recipes, sampling, schedules, and Hypothesis strategies over all of it.
 
-`import strategies` does not import Hypothesis; `problems`, `shapes`, `independent`, `explored` do when first used.
+`import strategies` does not import Hypothesis; `problems`, `shapes`, `schedules`, `independent`, `explored` do when
+first used.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from strategies.recipes import RECIPES, ParameterError, Recipe, recipe_from_plai
 from strategies.sampling import draw, extra_low_bits, stream
 
 if TYPE_CHECKING:
-    from strategies.generation import problems, shapes
+    from strategies.generation import problems, schedules, shapes
     from strategies.iid import explored, independent
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "problem_from_plain",
     "problems",
     "recipe_from_plain",
+    "schedules",
     "shapes",
     "split_input",
     "stream",
@@ -74,6 +76,7 @@ __all__ = [
 
 _LAZY = {
     "problems": "strategies.generation",
+    "schedules": "strategies.generation",
     "shapes": "strategies.generation",
     "explored": "strategies.iid",
     "independent": "strategies.iid",

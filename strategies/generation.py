@@ -1,4 +1,4 @@
-"""Hypothesis strategies for problems, from the contract alone.
+"""Hypothesis strategies for problems, from the contract alone, and for schedules.
 
 Only bounded integers and sampled_from are drawn, and nothing is rejected: the same strategies serve a user's own
 `@given`, the exploring plan, and (through `strategies.iid`) independent sampling.
@@ -14,10 +14,15 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from strategies import families as populations
 from strategies import sizes
 from strategies.contract import AttributeSpec, Contract, ContractError, Scalar
+from strategies.moves import MOST, MOVES, spelled
 from strategies.precision import PRECISIONS, DType
 from strategies.problem import Problem, make_problem
 from strategies.recipe import Recipe
 
+USUAL_MOVES = 12
+"""Most moves of a schedule drawn: half of them find no place in a small function."""
+PLACES = 64
+"""Places and values that a move is drawn from, more than most functions have."""
 EMPTY_ONE_IN = 32
 """One problem in so many has a dim of size 0 (where the contract allows it): a corner worth a visit, not a stay."""
 
@@ -70,6 +75,19 @@ def _problems(
     attributes = {name: draw(st.sampled_from(values(spec))) for name, spec in contract.attributes}
     recipes = [draw(st.sampled_from(draw(st.sampled_from(menu)))) for menu in menus]
     return make_problem(contract, dims=dims, home=home, recipes=recipes, attributes=attributes)
+
+
+def schedules(*, least: int = 0, most: int = USUAL_MOVES) -> SearchStrategy[str]:
+    """Spellings of schedules (strategies.moves) of `least` to `most` moves; shrinks to "", the program as it is.
+
+    Each is legal for every program, as `tvm:llvm[schedule=...]`. Raises ContractError for bounds that do not fit.
+    """
+    if not 0 <= least <= most <= MOST:
+        raise ContractError(f"schedules of {least} to {most} moves: use bounds from 0 to {MOST}")
+    move = st.tuples(st.integers(1, len(MOVES) - 1), st.integers(0, PLACES - 1), st.integers(0, PLACES - 1))
+    return st.lists(move, min_size=least, max_size=most).map(
+        lambda moves: spelled([number for move in moves for number in move])
+    )
 
 
 def values(spec: AttributeSpec) -> tuple[Scalar, ...]:

@@ -59,6 +59,10 @@ class OptionSpec(Struct, frozen=True):
     doc: str
     choices: tuple[str, ...] = ()
     scope: Literal["call", "process"] = "call"
+    canonical: Callable[[str], str] | None = None
+    """For values that are not one of a few: the canonical spelling; ContractError, one line, for what is no value."""
+    example: str = ""
+    """Of such a value."""
 
 
 class Implementation(Struct, frozen=True):
@@ -115,6 +119,8 @@ class SimpleKernel(Struct):
     call: Callable[[], tuple[Array, ...]]
     engine_owned: bool = False
     facts: Mapping[str, str] = field(default_factory=dict)
+    same_bits: tuple[str, ...] = ()
+    """Options of the request that may not change a single bit of the results."""
 
     def __call__(self) -> tuple[Array, ...]:
         return self.call()
@@ -176,6 +182,14 @@ class Backend:
         from fuzz.backends.extraction import Unspellable
 
         raise Unspellable(f"the backend {self.name} has no text for its kernels")
+
+    def explain(self, request: Request) -> tuple[str, ...]:
+        """What options that are not plain words amount to for this problem, a line each. Compiles nothing."""
+        return ()
+
+    def source(self, request: Request) -> str:
+        """The program that such options lead to, for a reader; empty where there is none to show."""
+        return ""
 
 
 def present(module: str) -> bool:

@@ -27,9 +27,15 @@ from fuzz.backends.base import (
     last_line,
 )
 from fuzz.backends.spelling import Spelling, Wanted
+from fuzz.backends.tvm_schedules import Scheduled, scheduled
 from fuzz.backends.tvm_spelling import spelled
+from strategies.moves import canonical_schedule
 
 tvm: Any = Lazy("tvm")
+
+
+SCHEDULES = ("schedule", "unsafe_schedule")
+"""Options that order the same operations differently."""
 
 
 class CompileError(RuntimeError):
@@ -52,6 +58,20 @@ class TvmBackend(Backend):
         OptionSpec("mcpu", "generic", "generic: baseline of the architecture; host: this CPU", ("generic", "host")),
         OptionSpec("fma", "default", "fused multiply-add: as mcpu has it, or forced", ("default", "on", "off")),
         OptionSpec("fast_math", "off", "LLVM fast-math flags: reassociation, reciprocals, no NaN", ("off", "on")),
+        OptionSpec(
+            "schedule",
+            "",
+            "numbers that stand for a legal schedule (docs/schedules.md)",
+            canonical=canonical_schedule,
+            example="2.0.5.3.1",
+        ),
+        OptionSpec(
+            "unsafe_schedule",
+            "",
+            "the same, with orders of primitives that TVM miscompiles",
+            canonical=canonical_schedule,
+            example="2.0.5.3.1",
+        ),
     )
 
     def versions(self) -> dict[str, str]:
@@ -66,16 +86,23 @@ class TvmBackend(Backend):
         if request.device != "llvm":
             raise Unsupported(f"tvm has no device {request.device!r} here: it has llvm")
         inputs, outputs = tuple(request.inputs.values()), request.outputs
-        try:
-            function = request.implementation.function(*inputs, **request.attributes)
-        except tvm.error.InternalError as error:  # how topi and relax refuse a dtype or a form
-            reason = last_line(error).rpartition(" is false: ")[2]  # leaves out the C++ condition, where there is one
-            raise Unsupported(f"{request.implementation.source}: {reason}") from None
+        made = _scheduled(request)
         target = _target(request.options)
-        entry = _compile(function, target)
+        entry = _compile(made.function, target)
         views = tuple(_view(array) for array in (*inputs, *outputs))
         call = functools.partial(_call, functools.partial(entry, *views), outputs)
-        return SimpleKernel(call, engine_owned=True, facts=_facts(target))
+        keeps = made.keeps_bits and made.primitives and not _merges(request)
+        facts = _facts(target) | ({"schedule": "; ".join(made.primitives)} if made.primitives else {})
+        return SimpleKernel(call, engine_owned=True, facts=facts, same_bits=SCHEDULES if keeps else ())
+
+    def explain(self, request: Request) -> tuple[str, ...]:
+        """The primitives of the schedule."""
+        return _scheduled(request).primitives
+
+    def source(self, request: Request) -> str:
+        """The scheduled function as TVMScript."""
+        made = _scheduled(request)
+        return str(made.function.script()) if made.primitives else ""
 
     def spell(self, wanted: Wanted) -> Spelling:
         return spelled(wanted)
@@ -96,6 +123,41 @@ def _view(array: Array) -> Any:
 def _call(run: Any, outputs: tuple[Array, ...]) -> tuple[Array, ...]:
     run()
     return outputs
+
+
+def _function(request: Request) -> Any:
+    """The function to compile, in its default schedule."""
+    try:
+        return request.implementation.function(*request.inputs.values(), **request.attributes)
+    except tvm.error.InternalError as error:  # how topi and relax refuse a dtype or a form
+        reason = last_line(error).rpartition(" is false: ")[2]  # leaves out the C++ condition, where there is one
+        raise Unsupported(f"{request.implementation.source}: {reason}") from None
+
+
+def _scheduled(request: Request) -> Scheduled:
+    schedule, unsafe = (request.options.get(name, "") for name in SCHEDULES)
+    if schedule and unsafe:
+        raise Unsupported("tvm options schedule and unsafe_schedule exclude each other: use one")
+    function = _function(request)
+    try:
+        return scheduled(function, schedule or unsafe, unsafe=bool(unsafe))
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise CompileError(f"TVM cannot schedule this: {last_line(error)}") from None
+
+
+def _merges(request: Request) -> bool:
+    """Whether operations that a schedule moves next to each other may be merged, so that bits depend on schedules.
+
+    LLVM makes a*b + c one operation where the target has FMA, and reassociates under fast-math. TVM computes bfloat16
+    in float32 and keeps it there in small buffers, without the rounding between.
+    """
+    options = request.options
+    if request.dtype == "bfloat16":
+        return True
+    if options.get("fast_math", "off") == "on" or platform.machine().lower() not in ("x86_64", "amd64"):
+        return True
+    fma = options.get("fma", "default")
+    return fma == "on" or (fma == "default" and options.get("mcpu", "generic") != "generic")
 
 
 def _compile(function: Any, target: Any) -> Any:

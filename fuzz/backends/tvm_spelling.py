@@ -16,6 +16,8 @@ _HOST = "str(tvm.target.Target.from_device('cpu').attrs['mcpu'])"
 
 def spelled(wanted: Wanted) -> Spelling:
     """The kernel that TvmBackend.prepare would compile: its te body, else the relax operator it legalizes."""
+    if any(wanted.options.get(name) for name in ("schedule", "unsafe_schedule")):
+        raise Unspellable("a schedule has no text there: `ulpfuzz repro --source` prints the scheduled program")
     body = getattr(wanted.implementation.function, "__wrapped__", None)
     if body is not None:
         found = extract(body, tuple(wanted.inputs), wanted.attributes)
