@@ -43,7 +43,9 @@ def safe(schedules: int, operators: list[str], seed: int) -> int:
     total = sum(found.schedules for found in tallies)
     alarms = sum(len(found.alarms) for found in tallies)
     primitives = sum((found.primitives for found in tallies), start=Counter[str]())
-    print(f"\n{total} schedules, {alarms} alarms; primitives: ", end="")
+    due, equal = sum(found.due for found in tallies), sum(found.equal for found in tallies)
+    print(f"\n{total} schedules, {alarms} alarms; bits due in {due}, equal in {equal}")
+    print("primitives: ", end="")
     print(", ".join(f"{name} {count}" for name, count in primitives.most_common()))
     return 1 if alarms else 0
 

@@ -98,7 +98,8 @@ def test_a_campaign_with_schedules(tmp_path: Path) -> None:
     assert {row["verdict"] for row in rows.values()} <= {"exact", "rounding"}
     scheduled = [row for row in rows.values() if row["options"]]
     assert all(row["options"].startswith("schedule=") for row in scheduled)
-    shown = cli("repro", "run", "1").stdout
+    shown = cli("repro", "run", "1", "--source").stdout
+    assert "@T.prim_func" in shown
     assert "outputs equal bit for bit" in shown
     for name in cell["targets"][1:]:
         assert f"{name}: " in shown
