@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fuzz import template
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = [
@@ -31,6 +33,7 @@ def folder(tmp_path: Path) -> Path:
     """What the README assumes to lie in the current folder."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     np.savez(tmp_path / "activations.npz", x=np.random.default_rng(0).standard_normal((4, 256)))
+    template.write(tmp_path / "campaign.toml")
     (tmp_path / "mine.py").write_text(next(snippet for snippet in SNIPPETS if "register(mine)" in snippet))
     return tmp_path
 
