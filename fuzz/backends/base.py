@@ -10,7 +10,6 @@ import importlib.util
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
@@ -210,8 +209,3 @@ def last_line(error: BaseException, limit: int = 300) -> str:
 def as_tuple(result: Any) -> tuple[Any, ...]:
     """One array or a tuple of arrays, always as a tuple."""
     return tuple(result) if isinstance(result, tuple | list) else (result,)
-
-
-def exact_copy(values: Array, dtype: str) -> Array:
-    """`values` as a fresh C-contiguous array of `dtype`."""
-    return np.array(values, dtype=dtype, order="C", copy=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import keyword
-import math
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -236,11 +235,6 @@ def save_large(text: Text, path: Path) -> None:
     if text.large:
         with path.open("wb") as file:
             np.savez_compressed(file, **text.large)  # type: ignore[arg-type]
-
-
-def size_text(value: float) -> str:
-    """A number for a sentence."""
-    return "infinite" if math.isinf(value) else f"{value:.3g}"
 
 
 def _retyped(values: Array, dtype: str) -> Array:
