@@ -56,6 +56,9 @@ def kill(process: subprocess.Popen[bytes], victim: str, moments: random.Random) 
     if victim == "group":
         os.killpg(process.pid, signal.SIGKILL)
         return True
+    if victim == "worker":  # most runs are ended before they have one
+        wait_for(lambda: workers_of(process.pid) or process.poll() is not None, 60)
+        time.sleep(moments.uniform(0.0, 1.0))
     with contextlib.suppress(psutil.Error, IndexError):
         moments.choice(workers_of(process.pid) if victim == "worker" else merging(process.pid)).kill()
         return True
