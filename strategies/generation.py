@@ -16,7 +16,7 @@ from strategies import sizes
 from strategies.contract import AttributeSpec, Contract, ContractError, Scalar
 from strategies.moves import MOST, MOVES, spelled
 from strategies.precision import PRECISIONS, DType
-from strategies.problem import Problem, make_problem
+from strategies.problem import Problem, complete, make_problem
 from strategies.recipe import Recipe
 
 USUAL_MOVES = 12
@@ -34,12 +34,14 @@ def problems(
     families: Sequence[str] | None = None,
     budget: float = sizes.BUDGET,
     dims: Mapping[str, int] | None = None,
+    attributes: Mapping[str, Scalar] | None = None,
 ) -> SearchStrategy[Problem]:
     """Problems that keep `contract`, at `home`; shrinks to small dims, default attributes and default recipes.
 
     families: names of `strategies.families.FAMILIES` (default: all), simplest first. budget: most operations, and
-    elements, of a problem. dims: fix all sizes (a new shape costs every target a compilation) instead of drawing them.
-    Raises ContractError at once for an unknown dtype or family, or when no family suits an input.
+    elements, of a problem. dims, attributes: fix all sizes, all attributes (those not named at their defaults), instead
+    of drawing them: a new shape or attribute costs every target a compilation.
+    Raises ContractError at once for an unknown dtype, family or attribute, or when no family suits an input.
     """
     if home not in PRECISIONS:
         raise ContractError(f"unknown dtype {home!r}: use one of {', '.join(PRECISIONS)}")
@@ -49,7 +51,8 @@ def problems(
             raise ContractError(f"unknown family {name!r}: use one of {', '.join(populations.FAMILIES)}")
     menus = tuple(populations.menu(spec, home, names) for spec in contract.inputs)
     sized = shapes(contract, budget=budget) if dims is None else st.just(dict(dims))
-    return _problems(contract, home, sized, menus)
+    chosen = settings(contract) if attributes is None else st.just(dict(complete(contract, attributes)))
+    return _problems(contract, home, sized, chosen, menus)
 
 
 @st.composite
@@ -64,15 +67,22 @@ def shapes(draw: DrawFn, contract: Contract, *, budget: float = sizes.BUDGET) ->
 
 
 @st.composite
+def settings(draw: DrawFn, contract: Contract) -> dict[str, Scalar]:
+    """Values of all attributes of the contract, each drawn from those worth trying (`values`)."""
+    return {name: draw(st.sampled_from(values(spec))) for name, spec in contract.attributes}
+
+
+@st.composite
 def _problems(
     draw: DrawFn,
     contract: Contract,
     home: DType,
     sized: SearchStrategy[dict[str, int]],
+    chosen: SearchStrategy[dict[str, Scalar]],
     menus: tuple[tuple[tuple[Recipe, ...], ...], ...],
 ) -> Problem:
     dims = draw(sized)
-    attributes = {name: draw(st.sampled_from(values(spec))) for name, spec in contract.attributes}
+    attributes = draw(chosen)
     recipes = [draw(st.sampled_from(draw(st.sampled_from(menu)))) for menu in menus]
     return make_problem(contract, dims=dims, home=home, recipes=recipes, attributes=attributes)
 

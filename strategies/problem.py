@@ -74,26 +74,35 @@ def make_problem(
             raise ContractError(f"input {name!r} of {operator} is filled by more than one recipe")
     if missing := [name for name in wanted if name not in filled]:
         raise ContractError(f"{operator} needs a recipe for {', '.join(missing)}")
-    known = dict(contract.attributes)
-    for name in attributes or {}:
-        if name not in known:
-            has = f"its attributes are {', '.join(known)}" if known else "it has none"
-            raise ContractError(f"{operator} has no attribute {name!r}: {has}")
-    values = {
-        name: spec.coerce((attributes or {}).get(name, spec.default), f"attribute {name} of {operator}")
-        for name, spec in contract.attributes
-    }
+    values = complete(contract, attributes or {})
     shapes = contract.shapes(dims)
     for recipe in recipes:
         recipe.check(home, [shapes[name] for name in recipe.fills])
     order = {name: position for position, name in enumerate(wanted)}
     return Problem(
         operator=operator,
-        attributes=tuple(sorted(values.items())),
+        attributes=values,
         dims=tuple(sorted((name, int(size)) for name, size in dims.items())),
         home=home,
         recipes=tuple(sorted(recipes, key=lambda recipe: order[recipe.fills[0]])),
     )
+
+
+def complete(contract: Contract, attributes: Mapping[str, Scalar]) -> tuple[tuple[str, Scalar], ...]:
+    """All attributes of the contract, sorted: `attributes` coerced, the others at their defaults.
+
+    Raises ContractError (one line, says how to fix) for an unknown name or a value that does not fit.
+    """
+    operator, known = contract.operator, dict(contract.attributes)
+    for name in attributes:
+        if name not in known:
+            has = f"its attributes are {', '.join(known)}" if known else "it has none"
+            raise ContractError(f"{operator} has no attribute {name!r}: {has}")
+    values = {
+        name: spec.coerce(attributes.get(name, spec.default), f"attribute {name} of {operator}")
+        for name, spec in known.items()
+    }
+    return tuple(sorted(values.items()))
 
 
 def problem_from_plain(plain: Mapping[str, object], contract: Contract) -> Problem:

@@ -89,9 +89,25 @@ def test_dims_may_be_fixed_and_families_chosen(matmul: Contract) -> None:
     assert kinds.keys() == {"constant", "sparse"}
 
 
+def test_attributes_may_be_fixed(batch_norm: Contract) -> None:
+    """All of them: those not named keep their defaults."""
+    drawn = independent(problems(batch_norm, attributes={"eps": 1}), 0, 0, 50)
+    assert {problem.attributes for problem in drawn} == {(("eps", 1.0), ("training", False))}
+    assert len({problem.dims for problem in drawn}) > 20
+    dims = {"N": 1, "C": 2, "H": 3, "W": 4}
+    drawn = independent(problems(batch_norm, dims=dims, attributes={}), 0, 0, 50)
+    assert {problem.attributes for problem in drawn} == {(("eps", 1e-5), ("training", False))}
+    assert {problem.dims for problem in drawn} == {tuple(sorted(dims.items()))}
+
+
 @pytest.mark.parametrize(
     ("choice", "message"),
-    [({"home": "float8"}, "unknown dtype 'float8'"), ({"families": ("normall",)}, "unknown family 'normall'")],
+    [
+        ({"home": "float8"}, "unknown dtype 'float8'"),
+        ({"families": ("normall",)}, "unknown family 'normall'"),
+        ({"attributes": {"epsilon": 1}}, "no attribute 'epsilon': its attributes are eps, training"),
+        ({"attributes": {"eps": "small"}}, "attribute eps of batch_norm is 'small': use a number"),
+    ],
 )
 def test_mistakes_are_told_at_once(batch_norm: Contract, choice: dict[str, object], message: str) -> None:
     with pytest.raises(ContractError, match=message):
