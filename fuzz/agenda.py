@@ -6,33 +6,34 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
+from typing import TypeAlias
 
+from fuzz.drawing import DRAWN, drawn
 from fuzz.errors import UserError
 from fuzz.manifest import Manifest
-from fuzz.operators import operator
 from fuzz.plan import Piece, Shard
 from fuzz.rows import trial_name
 from fuzz.trial import Cell
 from strategies.problem import Problem
 
-SURVEY_CHUNK = 20
-"""Problems a shard of a survey: at 0.3-1 s of compilation each."""
+Written: TypeAlias = Callable[[int], Sequence[Problem] | None]
+"""The problems of a shard as they were written down; None where they were not."""
 
 _TRIAL = re.compile(r"(?:(?P<problem>[0-9a-f]+)-)?(?P<index>[0-9]+)")
 
 
 class Agenda:
-    """Shards go round the groups (problems of a fixed plan, operators of a survey): shard k is block k // G of group
+    """Shards go round the groups (problems of a fixed plan, operators of a drawn one): shard k is block k // G of group
     k % G, so that a campaign stopped at any time has treated all groups alike. Campaigns of schema version 1 ran one
     group after the other, as exhaustive plans do: what counts there is that a problem is finished.
 
     A plan without a number of trials is open-ended: its shards never run out.
     """
 
-    def __init__(self, manifest: Manifest) -> None:
-        self._manifest = manifest
-        self.size = manifest.shard_trials or SURVEY_CHUNK
+    def __init__(self, manifest: Manifest, written: Written = lambda number: None) -> None:
+        self._manifest, self._written = manifest, written
+        self.size = manifest.shard_trials or (DRAWN[manifest.plan].chunk if manifest.plan in DRAWN else 1)
         """Trials a shard; the last of a group may have fewer."""
         self.groups = len(manifest.groups)
         self.blocks = None if manifest.trials is None else math.ceil(manifest.trials / self.size)
@@ -68,9 +69,15 @@ class Agenda:
     def shard(self, number: int) -> Shard:
         group, _ = self.place(number)
         indices = self.range(number)
-        if self._manifest.plan != "survey":
+        if self._manifest.plan not in DRAWN:
             return Shard(number, (Piece(self.cells[group], indices.start, indices.stop),))
-        return Shard(number, tuple(Piece(self._problem(group, i), i, i + 1, first=i) for i in indices))
+        alone = DRAWN[self._manifest.plan].alone
+        first: dict[Problem, int] = {}
+        pieces = []
+        for index, cell in zip(indices, self._drawn_cells(number), strict=True):
+            seen = first.setdefault(cell.problem, index)
+            pieces.append(Piece(cell, index, index + 1, first=index if alone else seen))
+        return Shard(number, tuple(pieces))
 
     def find(self, name: str, where: str = "this campaign") -> tuple[Cell, int]:
         """The cell and index of a trial by its short name, or by its index where there is one problem only."""
@@ -90,30 +97,25 @@ class Agenda:
         """The cell of every group that has a trial of this index."""
         if self._manifest.trials is not None and index >= self._manifest.trials:
             return
-        if self._manifest.plan != "survey":
+        if self._manifest.plan not in DRAWN:
             yield from self.cells
             return
+        block, offset = divmod(index, self.size)
         for group in range(self.groups):
-            yield self._problem(group, index)
+            yield self._drawn_cells(self.number(group, block))[offset]
 
     @functools.cached_property
     def cells(self) -> tuple[Cell, ...]:
         """The problems of a fixed or exhaustive plan."""
         return tuple(record.cell() for record in self._manifest.cells)
 
-    def _problem(self, group: int, index: int) -> Cell:
-        """Problem `index` of a survey's stream: a pure function of the campaign seed, operator, dtype and index."""
-        block, offset = divmod(index, self.size)
-        record = self._manifest.survey[group]
-        seed = record.seed(self._manifest.seed)
-        problem = _drawn(record.operator, record.home, seed, block, self.size)[offset]
-        return Cell(problem, record.parsed_targets(), record.pair_positions())
-
-
-@functools.lru_cache(maxsize=4)
-def _drawn(name: str, home: str, seed: int, block: int, size: int) -> tuple[Problem, ...]:
-    """Problems block*size, ... of the stream of an operator and dtype."""
-    from strategies.generation import problems
-    from strategies.iid import independent
-
-    return tuple(independent(problems(operator(name).contract, home=home), seed, block, size))
+    def _drawn_cells(self, number: int) -> list[Cell]:
+        """The cell of each trial of a shard of a drawn plan: a pure function of seed, operator, dtype and number."""
+        group, block = self.place(number)
+        record, plan = self._manifest.survey[group], self._manifest.plan
+        problems = self._written(number)
+        if problems is None or len(problems) != len(self.range(number)):
+            seed = record.seed(self._manifest.seed)
+            problems = drawn(plan, record.operator, record.home, seed, block, self.size)[: len(self.range(number))]
+        targets, pairs = record.parsed_targets(), record.pair_positions()
+        return [Cell(problem, targets, pairs) for problem in problems]

@@ -80,7 +80,11 @@ class Clock:
             self._started = time.monotonic()
 
     def seconds(self) -> float:
-        return self._before + (0.0 if self._started is None else time.monotonic() - self._started)
+        return self._before + self.running()
+
+    def running(self) -> float:
+        """Time since the first trial of this run."""
+        return 0.0 if self._started is None else time.monotonic() - self._started
 
 
 class Stop:

@@ -9,13 +9,15 @@ from pathlib import Path
 from msgspec import structs
 
 from fuzz import exhaustive
-from fuzz.agenda import SURVEY_CHUNK, Agenda
+from fuzz.agenda import Agenda
 from fuzz.directory import CampaignDirectory
+from fuzz.drawing import DRAWN
 from fuzz.extensions import load_extension
 from fuzz.log import elapsed
 from fuzz.manifest import Manifest, manifest_of
 from fuzz.spec import Resolved
 from fuzz.trial import Cell
+from fuzz.written import read_problems
 from results.manifest import KNOWN
 from results.store import Store
 from strategies.given import STORE, Given
@@ -27,7 +29,7 @@ class Campaign:
     def __init__(self, directory: CampaignDirectory, manifest: Manifest) -> None:
         self.directory, self.manifest = directory, manifest
         self.store = Store(directory.path)
-        self.agenda = Agenda(manifest)
+        self.agenda = self._agenda()
         self.damaged: tuple[str, ...] = ()
         """Files that were found damaged on opening, a line each; what they held is computed again."""
 
@@ -76,7 +78,10 @@ class Campaign:
         """Write down how many trials a shard has; from then on the shards are what they are."""
         self.manifest = structs.replace(self.manifest, shard_trials=shard_trials)
         self.directory.write_manifest(self.manifest)
-        self.agenda = Agenda(self.manifest)
+        self.agenda = self._agenda()
+
+    def _agenda(self) -> Agenda:
+        return Agenda(self.manifest, lambda number: read_problems(self.directory.path, number))
 
     def allow(self, seconds: float) -> None:
         """Let the campaign go on for so long from now, whatever time it was given before."""
@@ -93,7 +98,7 @@ def _usual_shard(resolved: Resolved) -> int | None:
     if resolved.spec.plan == exhaustive.NAME:
         assert resolved.ends.trials is not None
         return exhaustive.shard_trials(resolved.ends.trials)
-    return SURVEY_CHUNK if resolved.spec.plan == "survey" else None
+    return DRAWN[resolved.spec.plan].chunk if resolved.spec.plan in DRAWN else None
 
 
 def _save_given(cells: Sequence[Cell], folder: Path) -> None:

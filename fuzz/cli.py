@@ -72,9 +72,14 @@ def run(
         int | None, typer.Option(metavar="N", help="The same in orders that TVM is known to miscompile.")
     ] = None,
     plan: Annotated[
-        str | None, typer.Option(help="fixed: your problems; survey: drawn; exhaustive: every number of a format.")
+        str | None,
+        typer.Option(
+            help="fixed: your problems; survey: drawn; explore: chosen to fail; exhaustive: every number of a format."
+        ),
     ] = None,
-    trials: Annotated[int | None, typer.Option(help="Trials per problem; problems of a survey. Default 1000.")] = None,
+    trials: Annotated[
+        int | None, typer.Option(help="Trials per problem; problems per operator of survey and explore. Default 1000.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Campaign seed. Default 0.")] = None,
     published: Annotated[str | None, typer.Option(metavar="K/N", help="Compare the rate above 1e-1 with K/N.")] = None,
     time: Annotated[

@@ -229,6 +229,8 @@ def _compute(campaign: Campaign, settings: Settings) -> None:
     outcome = Run(campaign, settings, display).execute()
     if outcome.restarts:
         print(f"{outcome.restarts} worker processes ended and were replaced", file=sys.stderr)
+    if outcome.effort:
+        print(outcome.effort, file=sys.stderr)
     if outcome.interrupted:
         raise Interrupted(f"{outcome.reason}: {resume_command(path)} goes on where it stopped")
     from results.findings_file import write_findings

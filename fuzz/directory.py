@@ -93,15 +93,18 @@ class CampaignDirectory:
 
     def write_json(self, name: str, value: Any) -> None:
         """Write a JSON file whole or not at all. StorageError when the disk does not take it."""
+        self.write_bytes(name, (json.dumps(value, indent=1, sort_keys=True) + "\n").encode())
+
+    def write_bytes(self, name: str, content: bytes) -> None:
+        """Write a file whole or not at all. StorageError when the disk does not take it."""
         path = self.path / name
         temporary = path.with_suffix(_PART)
         with self.writing():
             if path.parent != self.path:  # one that has vanished is not made anew
                 path.parent.mkdir(exist_ok=True)
             try:
-                with temporary.open("w", encoding="utf-8") as file:
-                    json.dump(value, file, indent=1, sort_keys=True)
-                    file.write("\n")
+                with temporary.open("wb") as file:
+                    file.write(content)
                     file.flush()
                     os.fsync(file.fileno())
                 temporary.replace(path)

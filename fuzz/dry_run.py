@@ -13,8 +13,8 @@ from msgspec import Struct, structs
 from rich.console import Console
 
 from fuzz import duration
-from fuzz.agenda import SURVEY_CHUNK
 from fuzz.campaign import Campaign
+from fuzz.drawing import DRAWN, SURVEY
 from fuzz.job import Job
 from fuzz.manifest import Manifest, manifest_of
 from fuzz.plan import Shard
@@ -63,7 +63,7 @@ def _measured(campaign: Campaign, settings: Settings) -> list[Cost]:
     """The costs of a sample of groups, spread over the plan."""
     groups = campaign.agenda.groups
     chosen = sorted({number * groups // SAMPLED for number in range(SAMPLED)} if groups > SAMPLED else range(groups))
-    repeated = campaign.manifest.plan != "survey"
+    repeated = campaign.manifest.plan != SURVEY
     with supervisor_of(campaign, structs.replace(settings, workers=1)) as supervisor:
         _measure(supervisor, campaign.agenda.shard(0), repeated)  # the worker has to start
         return [_measure(supervisor, campaign.agenda.shard(number), repeated) for number in chosen]
@@ -83,7 +83,7 @@ def _measure(supervisor: Supervisor, shard: Shard, repeated: bool) -> Cost:
     trials = done.position
     each = wall / trials
     if repeated and trials > 1:
-        each = done.seconds_per_trial or each
+        each = done.spent.each or each
     return Cost(max(0.0, wall - each * trials), each, _growth(done, trials))
 
 
@@ -104,7 +104,7 @@ def _size_of(rows: Sequence[Sequence[Any]], elements: Sequence[Sequence[Any]]) -
 
 def _print_plan(manifest: Manifest, console: Console) -> None:
     heading(console, manifest.title or "Plan")
-    what = "problems" if manifest.plan != "survey" else "operators, whose problems are drawn"
+    what = "problems" if manifest.plan not in DRAWN else "operators, whose problems are drawn"
     say(console, f"plan {manifest.plan}, seed {manifest.seed}: {count(len(manifest.groups))} {what}")
     rows = []
     for cell in manifest.cells[:_ROWS_SHOWN]:
@@ -154,7 +154,8 @@ def _print_estimates(manifest: Manifest, settings: Settings, costs: Sequence[Cos
         f"{most} {duration.text(wall)} with {processes} ({1e3 * mean.each:.3g} ms a trial, {mean.setup:.2g} s to "
         "compile a problem), besides starting and the report",
     )
-    shards = min(total / SURVEY_CHUNK if manifest.plan == "survey" else max(1, wall / SHARD_SECONDS[0]), MOST_SMALL)
+    shards = total / DRAWN[manifest.plan].chunk if manifest.plan in DRAWN else max(1, wall / SHARD_SECONDS[0])
+    shards = min(shards, MOST_SMALL)
     say(console, f"{most} {_size(total * mean.size + shards * _size_of([], []))} on disk")
     if len(costs) < groups:
         say(console, f"measured on {len(costs)} of {groups} groups")

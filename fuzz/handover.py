@@ -10,6 +10,20 @@ from msgspec import Struct
 from fuzz.plan import Shard
 
 
+class Spent(Struct, frozen=True, array_like=True):
+    """What the trials of one message took, in seconds; zeros where the message says nothing of it."""
+
+    each: float = 0.0
+    """Wall time of a trial, the first (which compiles) left out; 0 where it was not measured."""
+    cpu: float = 0.0
+    """Of all threads of the worker."""
+    compiling: float = 0.0
+    """The part of `cpu` that went into the compilation of kernels."""
+
+
+NOTHING = Spent()
+
+
 class Finished(Struct, frozen=True):
     """A shard's rows in the order of its trials, as lists in the order of results.columns.
 
@@ -19,9 +33,10 @@ class Finished(Struct, frozen=True):
     shard: Shard
     rows: list[list[Any]]
     elements: list[list[Any]]
-    seconds_per_trial: float
-    """Wall time of a trial, the first (which compiles) left out; 0 when it was not measured."""
+    spent: Spent
     position: int
+    new: int
+    """Trials since the shard was handed over before."""
     complete: bool
 
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 import fuzz
 from fuzz import exhaustive
+from fuzz.drawing import DRAWN, SURVEY
 from fuzz.operators import operator
 from fuzz.request import CampaignSpec
 from fuzz.schedules import with_schedules
@@ -39,7 +40,7 @@ class CellRecord(Struct, frozen=True):
 
 
 class SurveyRecord(Struct, frozen=True):
-    """An operator whose problems a survey draws, and who runs them."""
+    """An operator whose problems a survey or an exploration draws, and who runs them."""
 
     operator: str
     home: str
@@ -86,7 +87,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
     plan: str
     seed: int
     trials: int | None
-    """A problem (fixed) or an operator and dtype (survey); null where time or a decision ends the campaign."""
+    """A problem (fixed) or an operator and dtype (drawn plans); null where time or a decision ends the campaign."""
     seconds: float | None = None
     """Time that all runs of the campaign may take together."""
     until: Until | None = None
@@ -104,6 +105,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
     skipped: tuple[str, ...] = ()
     cells: tuple[CellRecord, ...] = ()
     survey: tuple[SurveyRecord, ...] = ()
+    """Operators of a plan that draws its problems, whatever the plan."""
     trials_per_problem: int | None = None
     """1 where every trial draws its problem anew: what makes a survey's rates exact."""
 
@@ -130,7 +132,7 @@ def manifest_of(resolved: Resolved, shard_trials: int | None) -> Manifest:
     """What a checked request sets out to do."""
     spec = resolved.spec
     cells = tuple(_cell_record(cell) for cell in resolved.cells)
-    survey = _survey_records(resolved) if spec.plan == "survey" else ()
+    survey = _survey_records(resolved) if spec.plan in DRAWN else ()
     groups: tuple[CellRecord | SurveyRecord, ...] = cells or survey
     return Manifest(
         title=spec.title,
@@ -150,7 +152,7 @@ def manifest_of(resolved: Resolved, shard_trials: int | None) -> Manifest:
         skipped=resolved.skipped,
         cells=cells,
         survey=survey,
-        trials_per_problem=1 if spec.plan == "survey" else None,
+        trials_per_problem=1 if spec.plan == SURVEY else None,
     )
 
 

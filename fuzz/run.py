@@ -19,6 +19,8 @@ from fuzz.backends import BACKENDS
 from fuzz.budget import Clock, Stop
 from fuzz.campaign import Campaign
 from fuzz.deciding import Deciding
+from fuzz.drawing import DRAWN
+from fuzz.effort import Effort
 from fuzz.environment import environment, environment_id
 from fuzz.errors import InternalError, StorageError
 from fuzz.health import OnEvent, ignore
@@ -30,6 +32,7 @@ from fuzz.recorder import Recorder
 from fuzz.supervisor import Finished, Limits, Supervisor
 from fuzz.targets import Target, require_installed
 from fuzz.worker import Setup
+from fuzz.written import write_problems
 from results.compaction import Compacted, Compaction, compact, due
 from results.errors import StoreError
 
@@ -70,6 +73,8 @@ class Outcome(Struct, frozen=True):
     interrupted: bool
     restarts: int
     """Workers that died and were replaced."""
+    effort: str
+    """What it took, in one line; empty where nothing ran."""
 
 
 class Run:
@@ -85,6 +90,7 @@ class Run:
         self._deciding = Deciding(campaign.manifest, campaign.agenda)
         self._clock = Clock(before)
         self._stop = Stop(self._clock, campaign.manifest.seconds, lambda: self._deciding.settled)
+        self._effort = Effort(campaign.manifest.plan in DRAWN)
         self._compaction: Compaction | None = None
         self._parts_since = MOST_PARTS
         """Shards committed since parts were merged; those of earlier runs are looked at once."""
@@ -106,7 +112,8 @@ class Run:
                 raise
             self._directory.clear_temporary()
         self._directory.unlock()
-        return Outcome(self._stop.reason, bool(self._stop.interrupted), restarts)
+        effort = self._effort.line(self._clock.running())
+        return Outcome(self._stop.reason, bool(self._stop.interrupted), restarts, effort)
 
     def _execute(self) -> int:
         self._directory.clear_temporary()
@@ -127,6 +134,7 @@ class Run:
             self._recorder.event("error", {"what": " ".join(str(error).split()) or type(error).__name__})
             raise
         finally:
+            self._recorder.event("effort", self._effort.facts())
             self._recorder.stop(reason)
             self._display.stop()
 
@@ -186,13 +194,12 @@ class Run:
             self._parts_since = 0
 
     def _jobs(self, done: Set[int], partial: Mapping[int, int]) -> Iterator[Job]:
-        """What is left to do, each survey problem written down before it runs."""
+        """What is left to do, each drawn problem written down before it runs."""
         agenda = self._campaign.agenda
         for number in self._deciding.unsettled(agenda.numbers(done)):
             shard = agenda.shard(number)
-            if self._campaign.manifest.plan == "survey":
-                problems = [piece.cell.problem.plain() for piece in shard.pieces]
-                self._directory.write_json(f"problems/{number:08d}.json", problems)
+            if self._campaign.manifest.plan in DRAWN:
+                write_problems(self._directory, number, [piece.cell.problem for piece in shard.pieces])
             rows, elements = self._store.read(number) if number in partial else ([], [])
             yield Job(shard, partial.get(number, 0), rows, elements)
 
@@ -200,6 +207,7 @@ class Run:
         done = None if finished.complete else finished.position
         self._store.commit(finished.shard.number, finished.rows, finished.elements, done)
         self._parts_since += 1
+        self._effort.add(finished)
         self._recorder.event("shard", {"shard": finished.shard.number, "trials": finished.position})
         if finished.complete:
             self._deciding.add(finished.shard.number, finished.rows)
@@ -214,7 +222,7 @@ class Run:
         seconds: list[float] = []
         trials, total = manifest.trials, manifest.total
         pilot = Shard(0, (Piece(cell, 0, PILOT_TRIALS if trials is None else min(PILOT_TRIALS, trials)),))
-        supervisor.run(iter([Job(pilot)]), lambda f: seconds.append(f.seconds_per_trial), lambda trials, rows: None)
+        supervisor.run(iter([Job(pilot)]), lambda f: seconds.append(f.spent.each), lambda trials, rows: None)
         each = max(seconds[0], 1e-4)
         work = math.inf if total is None else each * total
         if manifest.seconds is not None:

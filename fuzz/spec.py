@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 
 from fuzz import exhaustive
 from fuzz.budget import Ends, ends
+from fuzz.drawing import DRAWN
 from fuzz.errors import UserError, unknown
 from fuzz.grid import grid
 from fuzz.operators import operator
@@ -23,6 +24,7 @@ from fuzz.schedules import check_schedules, with_schedules
 from fuzz.standard import expanded, named
 from fuzz.targets import Target, default_targets, parse_target, require_installed, require_offer
 from fuzz.trial import Cell
+from results.fail_on import PLANS as PLANS_WITH_RATES
 from results.fail_on import parse_fail_on, require_plan
 from strategies.contract import Contract, ContractError
 from strategies.expressions import RecipeError, parse_recipe
@@ -31,7 +33,7 @@ from strategies.precision import PRECISIONS, narrowest
 from strategies.problem import Problem, make_problem
 from strategies.recipes import ParameterError, Recipe
 
-PLANS = ("fixed", "survey", exhaustive.NAME)
+PLANS = ("fixed", *DRAWN, exhaustive.NAME)
 
 
 _TOP = set(CampaignSpec.__struct_encode_fields__) | {"extensions"}
@@ -91,7 +93,7 @@ def _in_toml_terms(error: msgspec.ValidationError) -> str:
 
 
 class Resolved(Struct, frozen=True):
-    """A spec with every name looked up: cells for a fixed plan, operators and targets for a survey."""
+    """A spec with every name looked up: cells for a fixed plan, operators and targets where problems are drawn."""
 
     spec: CampaignSpec
     ends: Ends
@@ -119,8 +121,10 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
     spec = structs.replace(spec, problems=exhaustive.problems(spec)) if spec.plan == exhaustive.NAME else named(spec)
     for problem in spec.problems:
         operator(problem.operator)
-        if spec.plan == "survey" and (problem.dims or problem.inputs or problem.attributes):
-            raise UserError("a survey draws dims, attributes and inputs itself: leave them out, or use --plan fixed")
+        if spec.plan in DRAWN and (problem.dims or problem.inputs or problem.attributes):
+            raise UserError(
+                f"the plan {spec.plan} draws dims, attributes and inputs itself: leave them out, or use --plan fixed"
+            )
     groups: list[tuple[Target, ...]] = []
     skipped: dict[str, None] = {}
     for dtype in spec.dtypes:
@@ -130,13 +134,14 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
         skipped.update(dict.fromkeys(missing))
     pairs = tuple(_pairs(spec, targets) for targets in groups)
     _check_published(spec)
+    _check_rates(spec)
     if spec.fail_on is not None:
         require_plan(parse_fail_on(spec.fail_on), spec.plan)
     end = ends(spec)
     cells: list[Cell] = []
     if spec.plan == exhaustive.NAME:
         end = structs.replace(end, trials=exhaustive.trials(tuple(_home(targets) for targets in groups), spec.trials))
-    if spec.plan != "survey":
+    if spec.plan not in DRAWN:
         for problem in spec.problems:
             for targets, compared in zip(groups, pairs, strict=True):
                 home = _home(targets)
@@ -145,6 +150,16 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
                     cells.append(Cell(found, with_schedules(spec, targets, {"problem": found.id}), compared))
     _refuse_repetitions(spec, cells, groups)
     return Resolved(spec, end, tuple(cells), tuple(groups), pairs, tuple(skipped))
+
+
+def _check_rates(spec: CampaignSpec) -> None:
+    """Where no rate can be read off a plan, none can be compared or waited for."""
+    for key in ("published", "until"):
+        if getattr(spec, key) is not None and spec.plan not in PLANS_WITH_RATES:
+            raise UserError(
+                f"{key} is about a rate, and the plan {spec.plan} has none: its problems are chosen to find failures; "
+                f"leave it out, or use --plan {' or '.join(PLANS_WITH_RATES)}"
+            )
 
 
 def _home(targets: Sequence[Target]) -> str:

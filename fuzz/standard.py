@@ -23,7 +23,7 @@ def named(spec: CampaignSpec) -> CampaignSpec:
     if whole.dims or whole.attributes or whole.inputs:
         raise UserError(f"--dims, --input and --attr belong to one operator: leave them out with {ALL!r}")
     if spec.recipes is None and spec.plan == "fixed":
-        raise UserError(f"{ALL!r} needs sizes and inputs: add --recipes {RECIPE_SETS[0]}, or --plan survey")
+        raise UserError(f"{ALL!r} needs sizes and inputs: add --recipes {RECIPE_SETS[0]}, or --plan survey or explore")
     return structs.replace(spec, problems=tuple(ProblemSpec(name) for name in OPERATORS))
 
 

@@ -19,8 +19,8 @@ from fuzz.breadcrumb import Place
 from fuzz.directory import CampaignDirectory
 from fuzz.errors import InternalError
 from fuzz.forensic import Examination
+from fuzz.handover import NOTHING, OnFinished, OnRows, Spent, Stop, never
 from fuzz.handover import Finished as Finished
-from fuzz.handover import OnFinished, OnRows, Stop, never
 from fuzz.health import OnEvent, Replaced, WorkerHealth, ignore
 from fuzz.job import Job
 from fuzz.limits import Limits as Limits
@@ -30,7 +30,7 @@ from fuzz.trial import Death
 from fuzz.worker import Setup
 from fuzz.worker_process import WorkerProcess
 
-_decode = msgspec.msgpack.Decoder(tuple[str, int, Any, list[Any], float]).decode
+_decode = msgspec.msgpack.Decoder(tuple[str, int, Any, list[Any], Spent]).decode
 _POLL_SECONDS = 0.2
 _START_SECONDS = 180.0
 _DYING_SECONDS = 10.0
@@ -162,19 +162,19 @@ class Supervisor:
             examination.end()
             self._hand_over(examination.job)
 
-    def _release(self, w: WorkerProcess, seconds: float = 0.0) -> None:
+    def _release(self, w: WorkerProcess, spent: Spent = NOTHING) -> None:
         """Take the job from a worker that is done with it, and hand over its rows."""
         job, w.job = w.job, None
         assert job is not None
-        self._hand_over(job, seconds)
+        self._hand_over(job, spent)
 
-    def _hand_over(self, job: Job, seconds: float = 0.0) -> None:
+    def _hand_over(self, job: Job, spent: Spent = NOTHING) -> None:
         """Call `finished` if rows are new."""
         job.kept_at = time.monotonic()
         if job.complete or job.position > job.kept:
-            job.kept = job.position
+            new, job.kept = job.position - job.kept, job.position
             rows, elements = job.rows.copy(), job.elements.copy()
-            self._finished(Finished(job.shard, rows, elements, seconds, job.position, job.complete))
+            self._finished(Finished(job.shard, rows, elements, spent, job.position, new, job.complete))
 
     def _collect(self) -> None:
         waited: list[Any] = [end for w in self._workers for end in (w.connection, w.process.sentinel)]
@@ -200,8 +200,8 @@ class Supervisor:
                 self._examinations.remove(e)
                 self._go_on(e.job, e.place, e.verdict(), e.facts)
 
-    def _receive(self, w: WorkerProcess, message: tuple[str, int, Any, list[Any], float]) -> None:
-        kind, position, rows, elements, seconds = message
+    def _receive(self, w: WorkerProcess, message: tuple[str, int, Any, list[Any], Spent]) -> None:
+        kind, position, rows, elements, spent = message
         if kind == worker.READY:
             w.ready, w.born_mib = True, w.rss_mib
             return
@@ -212,7 +212,7 @@ class Supervisor:
         self._progress(job.receive(position, rows, elements), rows)
         if kind == worker.DONE:
             w.shards += job.complete
-            self._release(w, seconds)
+            self._release(w, spent)
             self._recycle(w)
 
     def _recycle(self, w: WorkerProcess) -> None:

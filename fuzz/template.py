@@ -11,7 +11,8 @@ TEMPLATE = """# A campaign of ulpfuzz: ulpfuzz run {name}
 
 title = "Are tanh and softmax healthy here?"
 
-# fixed: the problems below; survey: problems drawn at random, one a trial (then without dims and inputs).
+# fixed: the problems below; survey: problems drawn at random, one a trial (then without dims and inputs);
+# explore: problems chosen to find failures (no rates).
 plan = "fixed"
 seed = 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -13,7 +14,7 @@ from fuzz import accuracy, region, rows
 from fuzz.assess import Assessor
 from fuzz.backends.base import Array
 from fuzz.elements import kept_elements
-from fuzz.execution import CAMPAIGN, Breadcrumb, Failure, NoBreadcrumb, Outcome, Ran, execute
+from fuzz.execution import CAMPAIGN, COMPILE, Breadcrumb, Failure, NoBreadcrumb, Outcome, Ran, execute
 from fuzz.judge import Judgement
 from fuzz.measure import Measurement
 from fuzz.nearest import Nearest, nearest
@@ -59,6 +60,15 @@ class Session:
         self.environment = environment
         self.breadcrumb: Breadcrumb = breadcrumb or NoBreadcrumb()
         self.workbench = Workbench(forensic=forensic)
+        self.compiling = 0.0
+        """Processor time of all compilations so far, in seconds."""
+        self._compiling_since: float | None = None
+
+    def enter(self, stage: str) -> None:
+        """A foreign call begins (COMPILE, RUN) or is over (anything else): the time of compilations is kept apart."""
+        if self._compiling_since is not None:
+            self.compiling += time.process_time() - self._compiling_since
+        self._compiling_since = time.process_time() if stage == COMPILE else None
 
     @cached_property
     def arithmetic(self) -> Arithmetic | None:
@@ -166,9 +176,14 @@ class _Trial:
         crumb = self.session.breadcrumb
 
         def mark(stage: str) -> None:
+            self.session.enter(stage)
             crumb.mark(self.index, self._number, stage, purpose)
 
-        return execute(bench, target, purpose, mark, crumb.clear)
+        def clear() -> None:
+            self.session.enter("")
+            crumb.clear()
+
+        return execute(bench, target, purpose, mark, clear)
 
     def _target_rows(self, number: int, outcome: Outcome) -> None:
         target = self.cell.targets[number]

@@ -24,6 +24,7 @@ from fuzz.backends import BACKENDS
 from fuzz.breadcrumb import SharedBreadcrumb
 from fuzz.errors import InternalError
 from fuzz.extensions import load_entry_points, load_extension
+from fuzz.handover import NOTHING, Spent
 from fuzz.plan import Shard
 from fuzz.surroundings import Process, default_signals
 from fuzz.trial import Death, Session, run_trial
@@ -66,7 +67,7 @@ def main(connection: Connection, setup: Setup) -> None:
     crumb = _Crumb(Path(setup.crumb), Process(log, connection.fileno()))
     session = Session(setup.environment, crumb)
     try:
-        connection.send_bytes(_encode([READY, 0, [], [], 0.0]))
+        connection.send_bytes(_encode([READY, 0, [], [], NOTHING]))
         while True:
             task: Task = connection.recv()
             default_signals()
@@ -77,7 +78,7 @@ def main(connection: Connection, setup: Setup) -> None:
         trace = traceback.format_exc()
         with contextlib.suppress(OSError):  # the disk may be full
             os.write(2, trace.encode())
-        connection.send_bytes(_encode([TROUBLE, 0, trace, [], 0.0]))
+        connection.send_bytes(_encode([TROUBLE, 0, trace, [], NOTHING]))
         os._exit(InternalError.exit_code)
 
 
@@ -97,6 +98,7 @@ def _run(task: Task, seed: int, session: Session, crumb: _Crumb, connection: Con
     rows: list[list[Any]] = []
     elements: list[list[Any]] = []
     sent = warm = time.monotonic()
+    begun, compiling = time.process_time(), session.compiling
     done = task.position
     for position, piece, index in task.shard.positions(task.position):
         if crumb.stopping():
@@ -111,10 +113,11 @@ def _run(task: Task, seed: int, session: Session, crumb: _Crumb, connection: Con
         if position == task.position:
             warm = time.monotonic()
         if time.monotonic() - sent > BATCH_SECONDS:
-            connection.send_bytes(_encode([ROWS, done, rows, elements, 0.0]))
+            connection.send_bytes(_encode([ROWS, done, rows, elements, NOTHING]))
             rows, elements, sent = [], [], time.monotonic()
-    seconds = (time.monotonic() - warm) / max(1, done - task.position - 1)
-    connection.send_bytes(_encode([DONE, done, rows, elements, seconds if done > task.position + 1 else 0.0]))
+    each = (time.monotonic() - warm) / (done - task.position - 1) if done > task.position + 1 else 0.0
+    spent = Spent(each, time.process_time() - begun, session.compiling - compiling)
+    connection.send_bytes(_encode([DONE, done, rows, elements, spent]))
 
 
 def _plain(row: Row, names: tuple[str, ...]) -> list[Any]:

@@ -14,6 +14,8 @@ from results.reading import Results
 from results.setting import Setting, describe_environment, targets_that_ran, without_output
 
 _SHOWN = 6
+_DRAWN = ("survey", "explore")
+"""Plans whose number of trials counts the problems of an operator."""
 _REASONS_SHOWN = 12
 
 
@@ -63,12 +65,13 @@ def _trials_line(results: Results, ran: Setting) -> str:
 
 
 def _wanted(manifest: dict[str, Any], ran: Setting) -> int | None:
-    """Trials planned for the problems that ran: `trials` is in all in a survey, per problem elsewhere."""
+    """Trials planned for the problems that ran: `trials` counts them per operator and dtype where problems are drawn,
+    else per problem."""
     trials = manifest.get("trials")
     plan = manifest.get("plan")
-    if manifest.get("until") or not isinstance(trials, int) or plan not in ("fixed", "survey", "exhaustive"):
+    if manifest.get("until") or not isinstance(trials, int) or plan not in ("fixed", *_DRAWN, "exhaustive"):
         return None
-    return trials * ran.problems if plan != "survey" else trials
+    return trials * (len(manifest.get("survey") or ()) if plan in _DRAWN else ran.problems)
 
 
 def _print_missing(results: Results, console: Console) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 from running import Cli, differing, elements_of, rows_of, wait_for
 
 import results
+from fuzz.written import read_problems
 
 SURVEY = ("run", "tanh", "--plan", "survey", "--targets", "numpy,numpy[dtype=float64]", "--trials", 18)
 
@@ -30,11 +30,10 @@ def test_problems_are_written_before_they_run_and_resume_finishes_them(ulpfuzz: 
     shutil.rmtree(tmp_path / "b" / "problems")
     ulpfuzz.ok("resume", "b")
     assert not differing(rows_of(tmp_path / "a"), rows_of(tmp_path / "b"))
-    problems = [json.loads(path.read_text()) for path in sorted((tmp_path / "a" / "problems").glob("*.json"))]
+    problems = [read_problems(tmp_path / "a", number) or () for number in range(3)]
     assert [len(chunk) for chunk in problems] == [6, 6, 6]
-    again = json.loads((tmp_path / "b" / "problems" / "00000001.json").read_text())
-    assert again == problems[1]
-    sizes = {index: dict(problem["dims"]) for index, problem in enumerate(p for chunk in problems for p in chunk)}
+    assert read_problems(tmp_path / "b", 1) == problems[1]
+    sizes = {index: dict(problem.dims) for index, problem in enumerate(p for chunk in problems for p in chunk)}
     for row in rows_of(tmp_path / "a").values():
         assert row["dims"] == ",".join(f"{name}={size}" for name, size in sorted(sizes[row["index"]].items()))
 
@@ -46,7 +45,7 @@ def test_problems_are_on_disk_when_a_worker_hangs_on_them(ulpfuzz: Cli, tmp_path
     )
     survey = ("run", "tanh", "--plan", "survey", "--targets", "slow", "--trials", 4, "--shard-trials", 2)
     ulpfuzz.start(*survey, "--extension", "slow.py", "--out", "a")
-    wait_for((tmp_path / "a" / "problems" / "00000000.json").exists)
+    wait_for((tmp_path / "a" / "problems" / "00000000.json.gz").exists)
     assert not list((tmp_path / "a").glob("parts/*"))
 
 

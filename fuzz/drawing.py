@@ -1,0 +1,90 @@
+"""Plans whose problems are drawn: what each shard has, as a pure function of seed, operator, dtype and number."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from random import Random
+
+from msgspec import Struct
+
+from fuzz.operators import operator
+from strategies.contract import Contract, Scalar
+from strategies.precision import DType
+from strategies.problem import Problem
+from strategies.standard import standard_dims
+
+SURVEY, EXPLORE = "survey", "explore"
+
+SURVEY_CHUNK = 20
+"""Problems a shard of a survey: at 0.3-1 s of compilation each."""
+EXPLORE_CHUNK = 32
+"""Problems of one shape, a shard of an exploration: on all backends and both rungs of the precision ladder a shape
+takes up to a second to compile, and a trial of it some 50 ms, as nearly every one climbs the ladder."""
+SHAPES = 64
+"""Shapes that the engine is asked for at a time: it begins with small ones, and seeks boundaries from then on."""
+
+
+class Drawing(Struct, frozen=True):
+    """How a plan draws. `draw(contract, home, seed, block, size)` gives the problems of one block."""
+
+    chunk: int
+    """Problems a block, unless the campaign says otherwise."""
+    draw: Callable[[Contract, DType, int, int, int], Sequence[Problem]]
+    alone: bool
+    """Whether what a trial does depends on its number only, not on the block it is in."""
+
+
+def _independent(contract: Contract, home: DType, seed: int, block: int, size: int) -> Sequence[Problem]:
+    """Problems block*size, ... of one stream of independent ones: blocks of any size give the same stream."""
+    from strategies.generation import problems
+    from strategies.iid import independent
+
+    return independent(problems(contract, home=home), seed, block, size)
+
+
+def _explored(contract: Contract, home: DType, seed: int, block: int, size: int) -> Sequence[Problem]:
+    """Inputs that Hypothesis' engine tries for one shape; from the first again where it finds no more."""
+    from strategies.generation import problems
+    from strategies.iid import explored
+
+    dims, attributes = _shape(contract, seed, block)
+    strategy = problems(contract, home=home, dims=dims, attributes=attributes)
+    found = explored(strategy, seed, block, size)
+    return [found[number % len(found)] for number in range(size)]
+
+
+DRAWN = {
+    SURVEY: Drawing(SURVEY_CHUNK, _independent, alone=True),
+    EXPLORE: Drawing(EXPLORE_CHUNK, _explored, alone=False),
+}
+"""Plans that draw their problems."""
+
+
+@functools.lru_cache(maxsize=4)
+def drawn(plan: str, name: str, home: DType, seed: int, block: int, size: int) -> tuple[Problem, ...]:
+    """The problems of a block of a plan, for an operator at a home dtype."""
+    return tuple(DRAWN[plan].draw(operator(name).contract, home, seed, block, size))
+
+
+def _shape(contract: Contract, seed: int, block: int) -> tuple[dict[str, int], dict[str, Scalar]]:
+    """Sizes and attributes of a block: the usual ones first, then what the engine tries, in an order without trend."""
+    if block == 0:
+        return standard_dims(contract), {name: spec.default for name, spec in contract.attributes}
+    turn, place = divmod(block - 1, SHAPES)
+    shapes = _shapes(contract, seed, turn)
+    dims, attributes = shapes[place % len(shapes)]
+    return dict(dims), dict(attributes)
+
+
+@functools.lru_cache(maxsize=256)
+def _shapes(contract: Contract, seed: int, turn: int) -> list[tuple[dict[str, int], dict[str, Scalar]]]:
+    from hypothesis import strategies as st
+
+    from strategies.generation import shapes, values
+    from strategies.iid import explored
+
+    attributes = st.fixed_dictionaries({name: st.sampled_from(values(spec)) for name, spec in contract.attributes})
+    found = explored(st.tuples(shapes(contract), attributes), seed, turn, SHAPES)
+    Random(f"{seed}|{turn}").shuffle(found)  # a string seeds it by its SHA-512
+    return found
