@@ -69,6 +69,8 @@ class Ladder(Struct, frozen=True):
     """All digits are lost on both rungs; `slope` is then that of N(0,1) inputs, None where those are healthy."""
     high_sequential: float | None = None
     """Largest rho at the float64 rung under the bound of sequential addition, where high_rho exceeds FLAG."""
+    low_summed: bool = False
+    """Whether what exceeds FLAG at the lower rung is within the bound of sequential addition."""
     high_index: int = -1
     """Element of the largest rho at the rung above the target's own dtype; -1 where that was not run."""
     high_flushed: float | None = None
@@ -78,6 +80,11 @@ class Ladder(Struct, frozen=True):
     float32 inside err alike on both of these rungs."""
     no_above: str = ""
     """Why there is none although it was wanted."""
+
+    @property
+    def only_high(self) -> bool:
+        """Whether rounding explains the lower rung and not the higher one."""
+        return (self.low_rho <= FLAG or self.low_summed) and self.high_rho > FLAG
 
     def sign_of_downcast(self) -> str | None:
         """What shows that the higher format's result was computed in the lower one."""
@@ -277,7 +284,7 @@ _ONLY_HIGH = " (only the wider precision shows it, and it is run on the first tr
 
 def _by_ladder(e: Evidence, ladder: Ladder) -> Judgement:
     m = e.measured
-    if ladder.low_rho <= FLAG < ladder.high_rho and (sign := ladder.sign_of_downcast()):
+    if ladder.only_high and (sign := ladder.sign_of_downcast()):
         where = "" if suspicious(m) else _ONLY_HIGH
         return Judgement("silent_downcast", f"{ladder.high} rho {ladder.high_rho:.3g}: {sign}{where}")
     if ladder.stands_still() and not _summed(e, ladder):

@@ -14,7 +14,7 @@ from fuzz.execution import LADDER, Failure, Run
 from fuzz.judge import Downcast, Ladder, suspicious
 from fuzz.measure import Measurement, Yardstick
 from fuzz.targets import Target
-from fuzz.thresholds import FLAG, LOST, lost_at_most
+from fuzz.thresholds import ACCEPT, FLAG, LOST, lost_at_most
 from fuzz.workbench import Bench, Rung, copy_inputs
 from strategies.expressions import parse_recipe
 from strategies.precision import DType, precision
@@ -113,8 +113,9 @@ def _climb_up(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     rho = measured.rho.largest
     ladder = Ladder(c.pair.high, rho, c.measured.rho.largest, rho, slope, c.pair.low, c.pair.high)
     sequential = high.sequential_rho(c.output, outcome.values[c.output], measured)
-    ladder = structs.replace(ladder, high_sequential=sequential, high_index=measured.rho.index)
-    if rho > FLAG and c.measured.rho.largest <= FLAG:
+    summed = _summed(c, c.measured)
+    ladder = structs.replace(ladder, high_sequential=sequential, high_index=measured.rho.index, low_summed=summed)
+    if ladder.only_high:
         first = outcome.values[c.output].copy()
         flushed = high.flush_rho(c.output, first)
         ladder = structs.replace(ladder, high_flushed=flushed, downcast=_downcast(c, run, wide, home, first))
@@ -149,8 +150,9 @@ def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     saturated = saturated and _losable(home, c.output)
     rho = measured.rho.largest
     ladder = Ladder(c.pair.low, rho, rho, c.measured.rho.largest, slope, c.pair.low, c.pair.high)
-    ladder = structs.replace(ladder, high_sequential=c.measured.rho_sequential_max)
-    if c.measured.rho.largest > FLAG and rho <= FLAG:
+    summed = _summed(c, measured)
+    ladder = structs.replace(ladder, high_sequential=c.measured.rho_sequential_max, low_summed=summed)
+    if ladder.only_high:
         high = c.bench.rung(c.pair.high, LADDER)
         _fill(low, high, c, salt=0)
         first = run(c.bench, c.target, LADDER)
@@ -158,6 +160,13 @@ def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
             _measured(c, high, first.values[c.output])
             ladder = structs.replace(ladder, downcast=_downcast(c, run, c.target, low, first.values[c.output].copy()))
     return _second_opinion(c, run, ladder) if saturated else ladder
+
+
+def _summed(c: Climb, low: Measurement) -> bool:
+    """Whether the order of a sum explains what exceeds FLAG at the lower rung."""
+    sequential = low.rho_sequential_max
+    summed = low.rho.largest > FLAG and sequential is not None and sequential <= ACCEPT
+    return summed and c.bench.reduction_length > 1
 
 
 def _slope(rho_low: Array, rho_high: Array, low: Yardstick, high: Yardstick) -> tuple[float | None, bool]:

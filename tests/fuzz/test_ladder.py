@@ -104,14 +104,14 @@ def test_the_inputs_of_the_campaign_survive_the_ladder(lab: Lab) -> None:
         (lambda x: np.exp(x.astype(np.float32).astype(x.dtype)), "silent_downcast"),
         (lambda x: np.exp(x).astype(np.float32).astype(x.dtype) * x.dtype.type(1 + 2.0**-52), "silent_downcast"),
         (lambda x: np.exp(x) * x.dtype.type(1 + 2.0**-25), "wrong"),
-        (lambda x: np.exp(x), "rounding"),
+        (lambda x: np.exp(x), "rounding or exact"),  # NumPy's exp depends on the processor
     ],
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_downcasts_and_small_constants_are_told_apart(
     lab: Lab, kernel: Callable[..., Any], due: str, dtype: str
 ) -> None:
-    assert lab.run("exp", kernel, dtype=dtype)["verdict"] == due
+    assert lab.run("exp", kernel, dtype=dtype)["verdict"] in due.split(" or ")
 
 
 def tool(value: Array, dtype: str, wide: Any) -> Yardstick:
@@ -144,3 +144,24 @@ def test_correlation() -> None:
     assert _correlation(a, -a) == pytest.approx(-1.0)
     assert _correlation(a, np.array([2.0, 1.0, 0.0])) == 0.0
     assert _correlation(a, np.zeros(3)) == 0.0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_float32_sum_inside_float64_is_a_downcast_however_it_is_ordered(lab: Lab, dtype: str) -> None:
+    """Adding up term by term, it exceeds the ideal bound already in float32: the order explains that rung."""
+
+    def one_by_one(x: Array, *, axis: int) -> Array:
+        return np.cumsum(x.astype(np.float32), axis=axis, dtype=np.float32)[:, -1].astype(x.dtype)
+
+    row = lab.run("sum", one_by_one, {"x": "constant(0.1)"}, dims={"rows": 1, "n": 4096}, dtype=dtype)
+    if dtype == "float32":
+        assert row["rho_max"] > 2
+    assert row["verdict"] == "silent_downcast"
+
+
+def test_a_wrong_factor_is_none_although_an_order_explains_the_lower_rung(lab: Lab) -> None:
+    def biased(x: Array, *, axis: int) -> Array:
+        return np.cumsum(x, axis=axis)[:, -1] * x.dtype.type(1 + 1e-5)
+
+    row = lab.run("sum", biased, {"x": "constant(0.1)"}, dims={"rows": 1, "n": 4096})
+    assert row["verdict"] == "wrong"
