@@ -8,14 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from strategies.contract import ContractError, Shape
+from strategies.elements import generated, settle, unsigned, working
 from strategies.precision import DType, precision
 from strategies.recipe import Array, ParameterError, Recipe, Support, at_home, register, require_finite
 
 LARGEST_EXACT_INTEGER = 2**53
 """Beyond it not every integer is a float64."""
-GENERATED = ("float32", "float64")
-"""Formats that NumPy's Generator fills. For a narrower home dtype the formula is evaluated in float32 with parameters
-of the home dtype, and each element rounded once."""
 
 
 @register("normal", example="normal(0,1)")
@@ -82,14 +80,14 @@ class Uniform(Recipe, frozen=True):
         return at_home(self.a, home), at_home(self.b, home)
 
     def fill(self, stream: np.random.Generator, out: Array) -> None:
-        values = _generated(out)
+        values = generated(out)
         low, high = (values.dtype.type(at_home(x, out.dtype.name)) for x in (self.a, self.b))
         stream.random(dtype=values.dtype, out=values)
         # r <= 1 - u, so fl(w*r) is at most the predecessor of w = fl(b-a), which is no more than b-a (for subnormal w,
         # which is exact, at most w itself): rounding never carries the sum past b
         values *= high - low
         values += low
-        _settle(values, out)
+        settle(values, out)
 
 
 @register("loguniform", example="loguniform(1e-3,1e3)")
@@ -114,7 +112,7 @@ class LogUniform(Recipe, frozen=True):
         return at_home(self.a, home), at_home(self.b, home)
 
     def fill(self, stream: np.random.Generator, out: Array) -> None:
-        bits = _unsigned(out)
+        bits = unsigned(out)
         ends = precision(out.dtype.name).round([self.a, self.b]).view(bits.dtype)
         low, high = int(ends[0]), int(ends[1])
         bits[...] = stream.integers(low, high, size=out.shape, dtype=bits.dtype.type, endpoint=True)
@@ -200,7 +198,7 @@ class Subnormal(Recipe, frozen=True):
         return -edge, edge
 
     def fill(self, stream: np.random.Generator, out: Array) -> None:
-        bits = _unsigned(out)
+        bits = unsigned(out)
         kind = bits.dtype.type
         largest = 2 ** (precision(out.dtype.name).digits - 1) - 1
         bits[...] = stream.integers(1, largest, size=out.shape, dtype=kind, endpoint=True)
@@ -209,33 +207,17 @@ class Subnormal(Recipe, frozen=True):
 
 
 def _fill_normal(stream: np.random.Generator, out: Array, mu: float, sigma: float) -> None:
-    values, home = _generated(out), out.dtype.name
+    values, home = generated(out), out.dtype.name
     stream.standard_normal(dtype=values.dtype, out=values)
     if sigma != 1:
         values *= at_home(sigma, home)
     if mu != 0 or sigma == 0:  # sigma = 0 leaves zeros of either sign: adding 0 makes them +0
         values += at_home(mu, home)
-    _settle(values, out)
-
-
-def _generated(out: Array) -> Array:
-    """What the Generator can fill in place of `out`: `out` itself, or a float32 array for narrower formats."""
-    return out if out.dtype.name in GENERATED else np.empty(out.shape, np.float32)
-
-
-def _settle(values: Array, out: Array) -> None:
-    """Round what was generated into `out`, unless it is there already."""
-    if values is not out:
-        out[...] = precision(out.dtype.name).round(values)
+    settle(values, out)
 
 
 def _normal_support(mu: float, sigma: float, home: DType) -> Support:
     return (-math.inf, math.inf) if sigma else (at_home(mu, home),) * 2
-
-
-def _unsigned(out: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.unsignedinteger]]:
-    """The bit patterns of `out`, as a view."""
-    return out.view(np.dtype(f"u{out.dtype.itemsize}"))
 
 
 def _require_nonnegative(recipe: Recipe, name: str) -> None:
@@ -251,7 +233,7 @@ def _require_interval(recipe: Recipe, a: float, b: float, first: str, second: st
 
 
 def _check_width(recipe: Recipe, a: float, b: float, home: DType) -> None:
-    drawn_in = home if home in GENERATED else "float32"
+    drawn_in = working(home).name
     largest = precision(drawn_in).largest
     if b - a > largest:
         raise ContractError(f"the width of {recipe} overflows {drawn_in}: use b - a <= {largest!r}")

@@ -6,20 +6,16 @@ new family is one table row, and no family needs to know about domains.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 
-import numpy as np
 from msgspec import Struct
 
+from strategies import populations
 from strategies.contract import ContractError, Spec
 from strategies.expressions import parse_recipe
 from strategies.precision import DType, Precision, precision
 from strategies.recipe import Recipe
-from strategies.recipes import Abs, Signed
-
-NEAR_ULPS = 16
-"""Half width of the interval around a landmark, in ulps of the landmark: a few numbers on either side."""
+from strategies.recipes import Abs, Alternating, Signed
 
 
 class Family(Struct, frozen=True):
@@ -30,106 +26,28 @@ class Family(Struct, frozen=True):
     expressions: Callable[[Spec, Precision], Iterable[str]]
 
 
-def _number(value: float) -> str:
-    return repr(float(value))
-
-
-def _inward(spec: Spec, p: Precision) -> tuple[float, float]:
-    """The domain's ends as numbers of the format that lie inside it; infinite where it has no end."""
-    low, high = (p.numpy.type(end) for end in (spec.domain.low, spec.domain.high))
-    if float(low) < spec.domain.low:
-        low = np.nextafter(low, p.numpy.type(math.inf))
-    if float(high) > spec.domain.high:
-        high = np.nextafter(high, p.numpy.type(-math.inf))
-    return float(low), float(high)
-
-
-def _default(spec: Spec, p: Precision) -> Iterable[str]:
-    return (spec.default,)
-
-
-def _normal(spec: Spec, p: Precision) -> Iterable[str]:
-    return ("normal(0,1)", "normal(1,1)", "normal(0,0.01)", "normal(0,100)")
-
-
-def _uniform(spec: Spec, p: Precision) -> Iterable[str]:
-    low, high = _inward(spec, p)
-    yield from ("uniform(0,1)", "uniform(-1,1)", "uniform(-100,100)", "ramp(-8,8)")
-    if math.isfinite(low) and math.isfinite(high):
-        yield f"uniform({_number(low)},{_number(high)})"
-        yield f"ramp({_number(low)},{_number(high)})"
-    elif math.isfinite(low):
-        yield f"uniform({_number(low)},{_number(low + 1)})"
-    elif math.isfinite(high):
-        yield f"uniform({_number(high - 1)},{_number(high)})"
-
-
-def _magnitudes(spec: Spec, p: Precision) -> Iterable[str]:
-    for low, high in ((1e-3, 1e3), (1e-9, 1e9), (p.smallest_normal, p.largest)):
-        yield f"signed(loguniform({_number(low)},{_number(high)}))"
-    if (high := min(1.0, _inward(spec, p)[1])) > 1e-9:
-        yield f"signed(loguniform(1e-9,{_number(high)}))"
-
-
-def _offset(spec: Spec, p: Precision) -> Iterable[str]:
-    return tuple(f"offset(1e{power})" for power in range(1, 8))
-
-
-def _constant(spec: Spec, p: Precision) -> Iterable[str]:
-    yield from ("constant(0)", "constant(1)", "constant(-1)", "constant(0.1)", "constant(1e4)")
-    yield from (f"constant({_number(end)})" for end in _inward(spec, p) if math.isfinite(end))
-
-
-def _integers(spec: Spec, p: Precision) -> Iterable[str]:
-    return ("integers(0,1)", "integers(-8,8)", "integers(-1000,1000)", f"integers({-(2**p.digits)},{2**p.digits})")
-
-
-def _sparse(spec: Spec, p: Precision) -> Iterable[str]:
-    return ("sparse(normal(0,1),0.5)", "sparse(normal(0,1),0.9)", "sparse(normal(0,1),0.99)")
-
-
-def _tiny(spec: Spec, p: Precision) -> Iterable[str]:
-    yield f"signed(loguniform({_number(p.smallest_normal)},{_number(p.smallest_normal * 2.0**p.digits)}))"
-    root = 2.0 ** (p.minimum_exponent // 2)  # squares underflow below it
-    yield f"signed(loguniform({_number(root / 16)},{_number(root * 16)}))"
-    yield "subnormal()"
-
-
-def _huge(spec: Spec, p: Precision) -> Iterable[str]:
-    root = 2.0 ** ((p.maximum_exponent + 1) // 2)  # squares overflow from here on
-    yield f"signed(loguniform({_number(root / 16)},{_number(root * 16)}))"
-    yield f"signed(loguniform({_number(p.largest / 4)},{_number(p.largest)}))"
-
-
-def _landmark(spec: Spec, p: Precision) -> Iterable[str]:
-    for landmark in spec.landmarks:
-        at = landmark.at
-        if math.isfinite(at) and abs(at) <= p.largest / 2:
-            reach = NEAR_ULPS * max(abs(at) * 2.0 ** (1 - p.digits), p.smallest_subnormal)
-            yield f"uniform({_number(at - reach)},{_number(at + reach)})"
-            yield f"uniform({_number(at - abs(at) / 64)},{_number(at + abs(at) / 64)})"
-            yield f"constant({_number(at)})"
-
-
-def _special(spec: Spec, p: Precision) -> Iterable[str]:
-    return ("special(normal(0,1),0.01)", "special(normal(0,1),0.5)")
-
-
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
-        Family("default", "the recipe the operator's contract names", _default),
-        Family("normal", "moderate values around 0 and 1", _normal),
-        Family("uniform", "bounded values, the whole domain where it is bounded, even grids", _uniform),
-        Family("magnitudes", "all binades alike, up to the format's whole range", _magnitudes),
-        Family("offset", "mean far larger than the spread: subtracting the mean cancels", _offset),
-        Family("constant", "all elements equal; the ends of the domain", _constant),
-        Family("integers", "values whose sums and products are often exact", _integers),
-        Family("sparse", "mostly zeros", _sparse),
-        Family("tiny", "near underflow of x and of x*x; subnormal", _tiny),
-        Family("huge", "near overflow of x and of x*x", _huge),
-        Family("landmark", "within a few ulps, and within 1/64, of the points the contract calls delicate", _landmark),
-        Family("special", "a few or many of +-0, +-inf, NaN", _special),
+        Family("default", "the recipe the operator's contract names", populations.default),
+        Family("normal", "moderate values around 0 and 1", populations.normal),
+        Family("uniform", "bounded values, the whole domain where it is bounded, even grids", populations.uniform),
+        Family("magnitudes", "all binades alike, up to the format's whole range", populations.magnitudes),
+        Family("offset", "mean far larger than the spread: subtracting the mean cancels", populations.offset),
+        Family("constant", "all elements equal; the ends of the domain", populations.constant),
+        Family("integers", "values whose sums and products are often exact", populations.integers),
+        Family("sparse", "mostly zeros", populations.sparse),
+        Family("tiny", "near underflow of x and of x*x; subnormal", populations.tiny),
+        Family("huge", "near overflow of x and of x*x", populations.huge),
+        Family("landmark", "within a few ulps, and within 1/64, of the contract's landmarks", populations.landmark),
+        Family("special", "a few or many of +-0, +-inf, NaN", populations.special),
+        Family("heavy", "a few elements far larger than the others", populations.heavy),
+        Family("tails", "from the outermost landmarks on, and far from 0", populations.tails),
+        Family("grid", "the active range, the range of exp and a bounded domain, covered densely", populations.grid),
+        Family("edges", "beside the named edges of the format and the ends of binades", populations.edges),
+        Family("ties", "results next to rounding midpoints: integers, square roots, reciprocals", populations.ties),
+        Family("alternating", "neighbours that cancel in sums along an axis", populations.alternating),
+        Family("matrices", "matrices of given condition; rows with one element", populations.matrices),
     )
 }
 """Families by name, simplest first."""
@@ -140,14 +58,13 @@ def recipes_of(family: Family, spec: Spec, home: DType) -> tuple[Recipe, ...]:
     kept: dict[Recipe, None] = {}
     for expression in family.expressions(spec, precision(home)):
         recipe = parse_recipe(expression, (spec.name,))
-        positive = recipe.recipe if isinstance(recipe, Signed) else Abs(recipe.fills, recipe)
-        kept.update(dict.fromkeys([r for r in (recipe, positive) if _fits(r, spec, home)][:1]))
+        kept.update(dict.fromkeys([r for r in _forms(recipe) if fits(r, (spec,), home)][:1]))
     return tuple(kept)
 
 
-def menu(spec: Spec, home: DType, families: Sequence[str]) -> tuple[tuple[Recipe, ...], ...]:
-    """Non-empty families of recipes for one input. ContractError when none of `families` fits its domain."""
-    found = tuple(recipes for name in families if (recipes := recipes_of(FAMILIES[name], spec, home)))
+def menus(spec: Spec, home: DType, families: Sequence[str]) -> dict[str, tuple[Recipe, ...]]:
+    """The recipes for one input of each of `families` that has any. ContractError when none fits its domain."""
+    found = {name: recipes for name in families if (recipes := recipes_of(FAMILIES[name], spec, home))}
     if not found:
         raise ContractError(
             f"no recipe of {', '.join(families)} stays in the domain [{spec.domain.low}, {spec.domain.high}] "
@@ -156,11 +73,23 @@ def menu(spec: Spec, home: DType, families: Sequence[str]) -> tuple[tuple[Recipe
     return found
 
 
-def _fits(recipe: Recipe, spec: Spec, home: DType) -> bool:
-    """Whether the recipe exists at `home` and cannot leave the domain."""
+def menu(spec: Spec, home: DType, families: Sequence[str]) -> tuple[tuple[Recipe, ...], ...]:
+    """`menus` without the names."""
+    return tuple(menus(spec, home, families).values())
+
+
+def fits(recipe: Recipe, specs: Sequence[Spec], home: DType) -> bool:
+    """Whether the recipe exists at `home` and none of the inputs that it fills can leave its domain."""
     try:
         recipe.check(home, ())
     except ContractError:
         return False
-    low, high = recipe.support(home)
-    return spec.domain.low <= low and high <= spec.domain.high
+    supports = recipe.supports(home)
+    return all(s.domain.low <= low and high <= s.domain.high for s, (low, high) in zip(specs, supports, strict=True))
+
+
+def _forms(recipe: Recipe) -> tuple[Recipe, ...]:
+    """The recipe, and its positive form where that is still what the family is about."""
+    if isinstance(recipe, Alternating):
+        return (recipe,)
+    return recipe, recipe.recipe if isinstance(recipe, Signed) else Abs(recipe.fills, recipe)

@@ -41,11 +41,16 @@ class Recipe(Struct, frozen=True):
 
     fills: tuple[str, ...]
     kind: ClassVar[str] = ""
+    joins: ClassVar[int] = 0
+    """Inputs that it fills together; 0: one or more, each by itself."""
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "fills", tuple(self.fills))
         if not self.fills:
             raise ParameterError(f"{self.kind} fills no input: name at least one")
+        if self.joins and len(set(self.fills)) != self.joins:
+            example = f"a,b={RECIPES[self.kind].example}"
+            raise ParameterError(f"{self.kind} fills {self.joins} inputs, not {','.join(self.fills)}: write {example}")
         for argument in RECIPES[self.kind].arguments:
             value = _coerced(self, argument, getattr(self, argument.name))
             msgspec.structs.force_setattr(self, argument.name, value)
@@ -75,6 +80,10 @@ class Recipe(Struct, frozen=True):
     def support(self, home: DType) -> Support:
         """Where the values of the population lie."""
         raise NotImplementedError
+
+    def supports(self, home: DType) -> tuple[Support, ...]:
+        """`support` of each input filled."""
+        return (self.support(home),) * len(self.fills)
 
     def draw(self, stream: np.random.Generator, outs: Sequence[Array]) -> None:
         """Fill `outs` (one C-contiguous array of the home dtype per name in `fills`) in place."""
@@ -123,6 +132,8 @@ class RecipeKind(Struct, frozen=True):
     doc: str
     arguments: tuple[Argument, ...]
     example: str
+    joins: int = 0
+    """Inputs that it fills together; 0: one or more, each by itself."""
 
     @property
     def signature(self) -> str:
@@ -161,7 +172,7 @@ def register(name: str, example: str) -> Callable[[Kind], Kind]:
             for f in msgspec.structs.fields(cls)
             if f.name != "fills"
         )
-        RECIPES[name] = RecipeKind(name, cls, (cls.__doc__ or "").strip(), arguments, example)
+        RECIPES[name] = RecipeKind(name, cls, (cls.__doc__ or "").strip(), arguments, example, cls.joins)
         for known in sorted(RECIPES):  # whichever module was imported first
             RECIPES[known] = RECIPES.pop(known)
         return cls

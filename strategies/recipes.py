@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from strategies.cancelling import Alike, Alternating, Cancelling, CancellingTerms
 from strategies.distributions import Constant, Integers, LogUniform, Normal, Offset, Ramp, Subnormal, Uniform
+from strategies.edges import Binades, Edges, Near
 from strategies.given import Given
+from strategies.grids import Grid, Halves
+from strategies.matrices import Conditioned
 from strategies.modifiers import Abs, Signed, Sparse, Special
+from strategies.onehot import OneHot
 from strategies.patterns import Bits
 from strategies.recipe import (
     RECIPES,
@@ -16,26 +21,43 @@ from strategies.recipe import (
     recipe_from_plain,
     unknown_recipe,
 )
+from strategies.tails import Student
+from strategies.ties import QuotientTies, ReciprocalTies, SqrtTies
 
 __all__ = [
     "RECIPES",
     "Abs",
+    "Alike",
+    "Alternating",
     "Argument",
     "Array",
+    "Binades",
     "Bits",
+    "Cancelling",
+    "CancellingTerms",
+    "Conditioned",
     "Constant",
+    "Edges",
     "Given",
+    "Grid",
+    "Halves",
     "Integers",
     "LogUniform",
+    "Near",
     "Normal",
     "Offset",
+    "OneHot",
     "ParameterError",
+    "QuotientTies",
     "Ramp",
     "Recipe",
     "RecipeKind",
+    "ReciprocalTies",
     "Signed",
     "Sparse",
     "Special",
+    "SqrtTies",
+    "Student",
     "Subnormal",
     "Uniform",
     "recipe_from_plain",

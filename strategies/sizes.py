@@ -14,13 +14,23 @@ PLAIN_SIZES = (1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100)
 BATCH_SIZES = (1, 2, 3, 8, 17)
 """Dims with independent slices."""
 
+INNER_SIZES = (*PLAIN_SIZES, 257, 1000, 4097)
+"""The last dim of an input, contiguous in memory: what vector loops, their tails and blocks are made for."""
+
 BUDGET = 2e6
 """Default bound on operations, and on elements, of one problem: about a millisecond a target."""
 
 
-def menu(dim: DimSpec) -> tuple[int, ...]:
-    """Sizes for `dim` except 0, increasing, none below its minimum."""
-    sizes = dim.sizes or (REDUCED_SIZES if dim.reduced else BATCH_SIZES if dim.batch else PLAIN_SIZES)
+def menus(contract: Contract) -> dict[str, tuple[int, ...]]:
+    """`menu` of each dim of the contract."""
+    inner = {spec.dims[-1] for spec in contract.inputs if len(spec.dims) == max(len(s.dims) for s in contract.inputs)}
+    return {dim.name: menu(dim, inner=dim.name in inner) for dim in contract.dims}
+
+
+def menu(dim: DimSpec, *, inner: bool = False) -> tuple[int, ...]:
+    """Sizes for `dim` except 0, increasing, none below its minimum. `inner`: the last dim of the largest inputs."""
+    general = REDUCED_SIZES if dim.reduced else INNER_SIZES if inner else BATCH_SIZES if dim.batch else PLAIN_SIZES
+    sizes = dim.sizes or general
     least = max(dim.minimum, 1)
     return tuple(size for size in sizes if size >= least) or (least,)
 
@@ -40,12 +50,12 @@ def within(contract: Contract, dims: Mapping[str, int], budget: float) -> dict[s
     The largest dim that is not reduced goes first: long reductions are what makes rounding errors grow.
     A deterministic map of what was drawn: rejecting a draw would bend the distribution of the others.
     """
-    clamped = fitted(contract, dims)
+    clamped, sizes = fitted(contract, dims), menus(contract)
     while work(contract, clamped) > budget:
         lowered = [
             (not dim.reduced, clamped[dim.name], dim.name, smaller[-1])
             for dim in contract.dims
-            if (smaller := [size for size in menu(dim) if size < clamped[dim.name]])
+            if (smaller := [size for size in sizes[dim.name] if size < clamped[dim.name]])
         ]
         if not lowered:
             break

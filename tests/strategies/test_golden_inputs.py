@@ -18,6 +18,7 @@ import xxhash
 
 import strategies
 from strategies import draw, explored, extra_low_bits, independent, parse_recipe, problems, stream
+from strategies.choices import POPULATION
 from strategies.recipes import RECIPES
 from strategies.sampling import raw
 
@@ -37,6 +38,18 @@ RECIPE_BYTES = {
     "sparse(normal(0,1),0.9)": ("ab2048bd0b9fa8b0", "cdd111226bc25a08"),
     "bits(1)": ("196569c9a57cc828", "b5f45a7856b37e62"),
     "special(normal(0,1),0.1)": ("b6ef3a42fc2d39ae", "7694996d3a43b379"),
+    "alternating(normal(0,1),1e-3,0)": ("1d4db9c1f20ce072", "b304f9e8fbd32226"),
+    "binades(2)": ("9343b8bcec4a1c17", "80a83917cae249e2"),
+    "conditioned(1e4)": ("e6cb3f0004e9e683", "abde72d666cf08d1"),
+    "edges(1)": ("c6047fb962b7c442", "e0a15280c8726e3f"),
+    "grid(-8,8)": ("0e7de7f2d666cf76", "9758f6b07d6b7fcf"),
+    "halves(-8,8)": ("ea8d054bbc7c152a", "81a0c410766ed819"),
+    "near(1,4)": ("d33f2550727f2afa", "7a944ecce3661272"),
+    "onehot(normal(0,1))": ("903131831bc40c15", "378756ae16e043e4"),
+    "reciprocal_ties()": ("bddd223a99634c5c", "9ba13745746d993c"),
+    "sqrt_ties(1000)": ("44b310a274695110", "cf324eb6ff05d589"),
+    "student(1)": ("653cadcabd310f65", "82b2b3bae516cb83"),
+    "student(3)": ("1c0776314e027f79", "62e129a7326a3d0d"),
 }
 """xxh3-64 of a 7 x 143 array drawn from stream("golden", 20, 26, 0), at float32 and float64."""
 
@@ -55,16 +68,43 @@ NARROW_BYTES = {
     "sparse(normal(0,1),0.9)": ("7fb195064bfa705d", "3d14a2ef79f56a18"),
     "bits(1)": ("377f161b31d065c6", "377f161b31d065c6"),
     "special(normal(0,1),0.1)": ("fa40404b8c178f3d", "3f0f60225d36825e"),
+    "alternating(normal(0,1),1e-3,0)": ("f3b2878647461b3e", "73ce99f07b04b95f"),
+    "binades(2)": ("efb12dbb57ed7f3d", "06908afcef25c864"),
+    "conditioned(1e4)": ("bc5cd5a6790292b3", "29f11af34df021a2"),
+    "edges(1)": ("2b1d024a8e6ae7b9", "48791a43772eac73"),
+    "grid(-8,8)": ("e74da897c8b57b13", "79e8bad7a2c07a95"),
+    "halves(-8,8)": ("9585a1049aba97a8", "4e375a39cc79c59d"),
+    "near(1,4)": ("d9a1599cd6559856", "41c22481b4891da5"),
+    "onehot(normal(0,1))": ("c85ed9985cea85bb", "b5f45410d99e6857"),
+    "reciprocal_ties()": ("1e6dd4b7e2a5146b", "14875a3e355e5a2a"),
+    "sqrt_ties(1000)": ("11c3bedad3c0487e", "062a711d2b43f7a9"),
+    "student(1)": ("a2795341798e44ec", "5451f63d5dc79200"),
+    "student(3)": ("b9cd3f23020ff4f6", "22a84de449efa3db"),
 }
 """The same at float16 and bfloat16."""
 
 
-def recipe_bytes(text: str, homes: tuple[str, str] = ("float32", "float64")) -> tuple[str, ...]:
+JOINT_BYTES = {
+    "alike(offset(1e4),1e-3)": ("5f7f8192fbdffd25", "666b5b50a166a39d", "4c4fab7edc494c23", "67dbde972a2b94e2"),
+    "cancelling(normal(0,1),1e-3)": ("b0a3520d3103d6d3", "8cd591756fd73afb", "5b9bf3251911ccb5", "c4da000fd8c5b7a5"),
+    "cancelling_terms(normal(0,1),1e-3)": (
+        "9a5cd800a8fb62da",
+        "a47bad7106fed482",
+        "ae88292476f9f35f",
+        "f31a11ba10114bd2",
+    ),
+    "quotient_ties(15)": ("55d148e81b49f0ec", "ecfe4e2f7ec793c2", "190a3c1977c87e4f", "b1b49af6893b9b3a"),
+}
+"""Two 12 x 12 arrays, one after the other, at bfloat16, float16, float32 and float64."""
+
+
+def recipe_bytes(text: str, homes: tuple[str, ...] = ("float32", "float64")) -> tuple[str, ...]:
+    joins = RECIPES[text.partition("(")[0]].joins
     digests = []
     for home in homes:
-        out = np.empty((7, 143), home)
-        parse_recipe(text, ("x",)).draw(stream("golden", 20, 26, 0), [out])
-        digests.append(xxhash.xxh3_64(raw(out)).hexdigest())
+        outs = [np.empty((12, 12) if joins else (7, 143), home) for _ in range(joins or 1)]
+        parse_recipe(text, ("x", "y")[: joins or 1]).draw(stream("golden", 20, 26, 0), outs)
+        digests.append(xxhash.xxh3_64(b"".join(raw(out) for out in outs)).hexdigest())
     return tuple(digests)
 
 
@@ -78,9 +118,16 @@ def test_recipe_bytes_of_narrow_formats(text: str) -> None:
     assert recipe_bytes(text, ("float16", "bfloat16")) == NARROW_BYTES[text]
 
 
+@pytest.mark.parametrize("text", JOINT_BYTES)
+def test_bytes_of_joint_recipes(text: str) -> None:
+    assert recipe_bytes(text, ("bfloat16", "float16", "float32", "float64")) == JOINT_BYTES[text]
+
+
 def test_every_kind_of_recipe_has_golden_bytes() -> None:
-    assert {text.partition("(")[0] for text in RECIPE_BYTES} | {"given"} == set(RECIPES)
-    assert {text.partition("(")[0] for text in NARROW_BYTES} | {"given"} == set(RECIPES)
+    kinds = {name for name, kind in RECIPES.items() if not kind.joins}
+    assert {text.partition("(")[0] for text in RECIPE_BYTES} | {"given"} == kinds
+    assert {text.partition("(")[0] for text in NARROW_BYTES} | {"given"} == kinds
+    assert {text.partition("(")[0] for text in JOINT_BYTES} == set(RECIPES) - kinds
 
 
 def test_stream_words() -> None:
@@ -103,14 +150,15 @@ def test_extra_low_bits_bytes(s0) -> None:
 
 def test_independent_problems(batch_norm) -> None:
     ids = [problem.id for problem in independent(problems(batch_norm), 1, 0, 3)]
-    assert ids == ["2c345face26d0eb5", "6dc37853053624ae", "344ddfaf177b16f7"]
+    assert POPULATION == "problems-2"  # another population, another name
+    assert ids == ["aa06622083334646", "3abb3c7e6f32aa43", "988e64b7b7e691fc"]
 
 
 def everything(contract: strategies.Contract) -> list[object]:
     """What must not depend on the process. Explored problems may change with Hypothesis, so they are no golden ones."""
     source = problems(contract)
     return [
-        [list(recipe_bytes(text)) for text in RECIPE_BYTES],
+        [list(recipe_bytes(text)) for text in (*RECIPE_BYTES, *JOINT_BYTES)],
         [problem.id for problem in independent(source, 5, 3, 20)],
         [problem.id for problem in explored(source, 5, 3, 60)],
     ]

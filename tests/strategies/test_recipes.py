@@ -22,7 +22,7 @@ SIZE = 40_000
 HOMES = tuple(PRECISIONS)
 GENERATED = ("float32", "float64")
 NARROW = ("bfloat16", "float16")
-EXAMPLES = [kind.example for kind in RECIPES.values() if kind.name != "given"]
+EXAMPLES = [kind.example for kind in RECIPES.values() if kind.name != "given" and not kind.joins]
 
 
 def drawn(text: str, home: str = "float32", size: int = SIZE, index: int = 0) -> np.ndarray:
