@@ -1,7 +1,7 @@
 """What to try: contracts, problems, recipes, sampling, schedules, and Hypothesis strategies over all of it.
 
-`import strategies` does not import Hypothesis; `problems`, `shapes`, `schedules`, `independent`, `explored` do when
-first used.
+`import strategies` does not import Hypothesis; what needs it (`problems`, `shapes`, `settings`, `schedules`, `clusters`,
+`independent`, `explored`) does when first used.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from strategies.choices import POPULATION
 from strategies.contract import (
     AttributeSpec,
     Contract,
@@ -24,16 +25,19 @@ from strategies.contract import (
 )
 from strategies.expressions import RecipeError, parse_recipe, split_input
 from strategies.given import STORE, Given, GivenError, GivenStore
+from strategies.inputs import input_recipes
 from strategies.precision import PRECISIONS, DType, Precision, narrowest
 from strategies.problem import Problem, input_shapes, make_problem, problem_from_plain
 from strategies.recipes import RECIPES, ParameterError, Recipe, recipe_from_plain
 from strategies.sampling import draw, extra_low_bits, stream
 
 if TYPE_CHECKING:
-    from strategies.generation import problems, schedules, shapes
+    from strategies.exploration import clusters
+    from strategies.generation import problems, schedules, settings, shapes
     from strategies.iid import explored, independent
 
 __all__ = [
+    "POPULATION",
     "PRECISIONS",
     "RECIPES",
     "STORE",
@@ -57,10 +61,12 @@ __all__ = [
     "Scalar",
     "Shape",
     "Spec",
+    "clusters",
     "draw",
     "explored",
     "extra_low_bits",
     "independent",
+    "input_recipes",
     "input_shapes",
     "make_problem",
     "narrowest",
@@ -69,14 +75,17 @@ __all__ = [
     "problems",
     "recipe_from_plain",
     "schedules",
+    "settings",
     "shapes",
     "split_input",
     "stream",
 ]
 
 _LAZY = {
+    "clusters": "strategies.exploration",
     "problems": "strategies.generation",
     "schedules": "strategies.generation",
+    "settings": "strategies.generation",
     "shapes": "strategies.generation",
     "explored": "strategies.iid",
     "independent": "strategies.iid",

@@ -45,11 +45,19 @@ def parse_recipe(text: str, fills: Sequence[str], resolver: Resolver = STORE.loa
 
 
 def split_input(text: str) -> tuple[str, str]:
-    """("x", "normal(0,1)") for "x=normal(0,1)". RecipeError when it does not start with a name and "="."""
-    name, equals, expression = text.partition("=")
-    if not equals or not _NAME.fullmatch(name.strip()):
+    """("x", "normal(0,1)") for "x=normal(0,1)", ("a,b", "alike(...)") for "a, b = alike(...)".
+
+    RecipeError when it does not start with a name, or several with commas between, and "=".
+    """
+    names, equals, expression = text.partition("=")
+    if not equals or not all(map(_NAME.fullmatch, input_names(names))):
         raise RecipeError("expected INPUT=RECIPE, for instance x=normal(0,1)", text, 0)
-    return name.strip(), expression.strip()
+    return ",".join(input_names(names)), expression.strip()
+
+
+def input_names(text: str) -> tuple[str, ...]:
+    """("a", "b") for "a,b": the inputs that one recipe fills."""
+    return tuple(name.strip() for name in text.split(","))
 
 
 class _Parser:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strategies.expressions import RecipeError, parse_recipe, split_input
+from strategies.expressions import RecipeError, input_names, parse_recipe, split_input
 from strategies.recipes import RECIPES, Abs, Constant, Given, Integers, Normal, Offset, Sparse, Uniform
 
 X = ("x",)
@@ -123,6 +123,8 @@ def test_every_registered_example_is_read() -> None:
 
 def test_inputs_are_split_at_the_first_equals_sign() -> None:
     assert split_input(" x = normal(0,1) ") == ("x", "normal(0,1)")
-    for text in ("normal(0,1)", "=normal(0,1)", "x y=normal(0,1)"):
+    assert split_input("a, b =alike(normal(0,1),0)") == ("a,b", "alike(normal(0,1),0)")
+    assert input_names(" a ,b") == ("a", "b")
+    for text in ("normal(0,1)", "=normal(0,1)", "x y=normal(0,1)", "a,=alike(normal(0,1),0)", ",b=alike(x,1)"):
         with pytest.raises(RecipeError, match="INPUT=RECIPE"):
             split_input(text)
