@@ -1,7 +1,7 @@
 """What to try: contracts, problems, recipes, sampling, schedules, and Hypothesis strategies over all of it.
 
-`import strategies` does not import Hypothesis; what needs it (`problems`, `shapes`, `settings`, `schedules`, `clusters`,
-`independent`, `explored`) does when first used.
+`import strategies` does not import Hypothesis; what needs it (`problems`, `shapes`, `settings`, `schedules`,
+`clusters`, `independent`, `explored`) does when first used.
 """
 
 from __future__ import annotations
