@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import itertools
 import math
+import threading
 from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, TypeVar
@@ -35,6 +36,8 @@ INTERNALS = (
     "float_to_int",
 )
 """What is used of hypothesis.internal.conjecture.providers."""
+OBSERVERS = ("_callbacks", "_callbacks_all_threads")
+"""What is used of hypothesis.internal.observability: whom it tells about every value, by thread and of all threads."""
 HOOKS = ("draw_boolean", "draw_integer", "draw_float", "draw_string", "draw_bytes", "per_test_case_context_manager")
 """Methods of PrimitiveProvider that are overridden; the first five are its abstract ones."""
 
@@ -130,18 +133,23 @@ def _run(
         derandomize=False,
         suppress_health_check=list(hypothesis.HealthCheck),
     )(hypothesis.given(strategy)(test))
-    hypothesis.seed(seed)(run)()
+    with _unobserved():
+        hypothesis.seed(seed)(run)()
 
 
 def internals() -> Any:
     """The module of Hypothesis that holds the providers; HypothesisChanged when it is not as expected."""
     try:
+        from hypothesis.internal import observability
         from hypothesis.internal.conjecture import providers
     except ImportError as error:
-        raise _changed("hypothesis.internal.conjecture.providers") from error
+        raise _changed("hypothesis.internal.conjecture.providers or .observability") from error
     for name in INTERNALS:
         if not hasattr(providers, name):
             raise _changed(f"providers.{name}")
+    for name in OBSERVERS:
+        if not hasattr(observability, name):
+            raise _changed(f"observability.{name}")
     if not hasattr(providers.HypothesisProvider, "_local_constants"):
         raise _changed("HypothesisProvider._local_constants")
     for hook in HOOKS:
@@ -253,6 +261,26 @@ def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
         yield
     finally:
         setattr(owner, name, before)
+
+
+@contextlib.contextmanager
+def _unobserved() -> Iterator[None]:
+    """The user's observers are not told about the values of this thread meanwhile: they are no test cases of theirs."""
+    from hypothesis.internal import observability
+
+    here = threading.get_ident()
+
+    def elsewhere(callback: Callable[[Any, int], None]) -> Callable[[Any, int], None]:
+        return lambda observation, thread: None if thread == here else callback(observation, thread)
+
+    own = observability._callbacks.pop(here, None)
+    others = [elsewhere(callback) for callback in observability._callbacks_all_threads]
+    try:
+        with _replaced(observability, "_callbacks_all_threads", others):
+            yield
+    finally:
+        if own is not None:
+            observability._callbacks[here] = own
 
 
 _REMEDY = ": install a version that ulpfuzz was verified with (see constraints.txt)"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
+from pathlib import Path
 
 import hypothesis
 import numpy as np
 import pytest
 from hypothesis import strategies as st
+from hypothesis.internal import observability
 from scipy import stats
 
 from strategies import iid
@@ -24,6 +27,55 @@ def test_the_internals_are_those_this_module_was_written_for() -> None:
     assert providers.AVAILABLE_PROVIDERS["hypothesis"].endswith("HypothesisProvider")
     assert set(providers.PrimitiveProvider.__abstractmethods__) == set(iid.HOOKS[:5])
     assert type(providers.CONSTANTS_CACHE)(3) is not None
+    assert isinstance(observability._callbacks, dict)
+    assert isinstance(observability._callbacks_all_threads, list)
+
+
+def test_every_internal_that_is_used_is_named() -> None:
+    """Each attribute taken from a module or class of hypothesis.internal is in INTERNALS, OBSERVERS or HOOKS."""
+    source = Path(iid.__file__).read_text()
+    used = set(re.findall(r"\bproviders\.(\w+)", source.replace("conjecture.providers", ""))) | set(
+        re.findall(r"\bobservability\.(_?\w+)", source)
+    )
+    named = {*iid.INTERNALS, *iid.OBSERVERS}
+    assert used - {"HypothesisProvider"} <= named
+    assert {"HypothesisProvider", "PrimitiveProvider", "_callbacks", "_callbacks_all_threads"} <= named & used
+    elsewhere = [
+        path.name
+        for path in Path(iid.__file__).parent.glob("*.py")
+        if path.name != "iid.py" and "hypothesis.internal" in path.read_text()
+    ]
+    assert elsewhere == []
+
+
+@pytest.mark.parametrize("name", iid.OBSERVERS)
+def test_a_hypothesis_with_other_observers_is_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.delattr(observability, name)
+    with pytest.raises(HypothesisChanged, match=rf"Hypothesis {hypothesis.__version__} lacks observability.{name}"):
+        independent(PAIRS, 0, 0, 1)
+
+
+def test_observers_are_not_told_about_our_values_and_are_back_afterwards() -> None:
+    told: list[str] = []
+
+    def here(case: object) -> None:
+        told.append("here")
+
+    def everywhere(case: object, thread: int) -> None:
+        told.append("everywhere")
+
+    own = hypothesis.settings(max_examples=2, database=None)(hypothesis.given(st.booleans())(lambda value: None))
+    with (
+        observability.with_observability_callback(here),
+        observability.with_observability_callback(everywhere, all_threads=True),
+    ):
+        explored(PAIRS, 0, 0, 5)
+        with pytest.raises(ZeroDivisionError):
+            independent(PAIRS.map(lambda value: 1 // 0), 0, 0, 5)
+        assert told == []
+        own()
+        assert set(told) == {"here", "everywhere"}
+    assert not observability.observability_enabled()
 
 
 @pytest.mark.parametrize("name", [*iid.INTERNALS])
