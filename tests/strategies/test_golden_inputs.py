@@ -17,7 +17,7 @@ import pytest
 import xxhash
 
 import strategies
-from strategies import draw, explored, extra_low_bits, independent, parse_recipe, problems, stream
+from strategies import clusters, draw, explored, extra_low_bits, independent, parse_recipe, problems, stream
 from strategies.choices import POPULATION
 from strategies.recipes import RECIPES
 from strategies.sampling import raw
@@ -130,6 +130,14 @@ def test_every_kind_of_recipe_has_golden_bytes() -> None:
     assert {text.partition("(")[0] for text in JOINT_BYTES} == set(RECIPES) - kinds
 
 
+def test_chunks_do_not_depend_on_the_order_in_which_they_are_drawn(batch_norm) -> None:
+    source = problems(batch_norm)
+    first = [explored(source, 5, chunk, 30) for chunk in (0, 1, 2)]
+    assert [explored(source, 5, chunk, 30) for chunk in (2, 1, 0)] == first[::-1]
+    assert clusters(batch_norm, 5, 1, count=2, each=8) == clusters(batch_norm, 5, 1, count=2, each=8)
+    assert [explored(source, 5, chunk, 30) for chunk in (1, 0)] == first[1::-1]
+
+
 def test_stream_words() -> None:
     assert stream("golden", 1, 2, 3).bit_generator.random_raw(2).tolist() == [
         16618892581585535125,
@@ -161,6 +169,7 @@ def everything(contract: strategies.Contract) -> list[object]:
         [list(recipe_bytes(text)) for text in (*RECIPE_BYTES, *JOINT_BYTES)],
         [problem.id for problem in independent(source, 5, 3, 20)],
         [problem.id for problem in explored(source, 5, 3, 60)],
+        [problem.id for cluster in clusters(contract, 5, 3, count=2, each=10) for problem in cluster],
     ]
 
 
@@ -172,13 +181,20 @@ print(json.dumps(test_golden_inputs.everything(conftest.batch_norm_contract())))
 """
 
 
-@pytest.mark.parametrize("hash_seed", ["0", "12345"])
-def test_another_process_draws_the_same(batch_norm, tmp_path: Path, hash_seed: str) -> None:
-    """Whatever the hash seed, and whatever constants Hypothesis finds in the modules imported there."""
+def dispatched() -> str:
+    """What NumPy found in this processor beyond its baseline: without these it computes as on an older one."""
+    features = np._core._multiarray_umath.__cpu_features__
+    return " ".join(name for name in np._core._multiarray_umath.__cpu_dispatch__ if features.get(name))
+
+
+@pytest.mark.parametrize(("hash_seed", "disabled"), [("0", ""), ("12345", ""), ("1", dispatched())])
+def test_another_process_draws_the_same(batch_norm, tmp_path: Path, hash_seed: str, disabled: str) -> None:
+    """Whatever the hash seed, whatever constants Hypothesis finds in the modules imported there, on whatever vectors
+    NumPy computes."""
     (tmp_path / "constants_of_a_user.py").write_text("SIZES = [5, 6, 11, 12, 13]\nBIG = 31\n")
     places = [str(tmp_path), str(Path(__file__).parent), str(Path(strategies.__file__).parents[1])]
     command = [sys.executable, "-c", PROGRAM, *places]
-    environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed, "NPY_DISABLE_CPU_FEATURES": disabled}
     run = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False)
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout) == everything(batch_norm)
