@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -51,6 +52,12 @@ def choices(contract: Contract, home: DType, families: Sequence[str] | None = No
     for name in names:
         if name not in known:
             raise ContractError(f"unknown family {name!r}: use one of {', '.join(known)}")
+    return _choices(contract, home, names)
+
+
+@functools.lru_cache(maxsize=256)
+def _choices(contract: Contract, home: DType, names: tuple[str, ...]) -> Choices:
+    """Reading some hundred expressions takes up to 50 ms: campaigns ask for the same menus block after block."""
     single = [name for name in names if name in FAMILIES]
     if not single:
         raise ContractError(f"{', '.join(names)} fill two inputs only: add a family for the others, such as 'default'")
