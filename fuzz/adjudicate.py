@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import structs
 
 from fuzz.backends.base import Array
-from fuzz.measure import Measurement, Spot, Yardstick
+from fuzz.measure import BoundFigures, Measurement, Spot, Yardstick
 from fuzz.oracle.arithmetic import Arithmetic, adjudicator
 from fuzz.oracle.element import SliceTooLarge, evaluate
 from fuzz.oracle.slices import slice_size
@@ -62,6 +62,13 @@ def measure(bench: Bench, rung: Rung, output: int, values: Array) -> Measurement
     except SliceTooLarge:
         return measured
     return _with_spot(yardstick, flat, measured, truths)
+
+
+def bound_figures(bench: Bench, rung: Rung, output: int, values: Array) -> BoundFigures:
+    """The figures in units of the bound alone, in half the time where the truth is no screen."""
+    if is_screen(rung):
+        return measure(bench, rung, output, values)
+    return rung.yardsticks[output].bound_figures(values)
 
 
 def _spaced(bench: Bench, output: int, size: int) -> range:

@@ -6,7 +6,7 @@ import math
 
 from msgspec import Struct
 
-from fuzz.measure import Measurement
+from fuzz.measure import BoundFigures, Measurement
 from fuzz.thresholds import (
     ACCEPT,
     COARSE_SPAN,
@@ -177,7 +177,7 @@ class Judgement(Struct, frozen=True):
     detail: str
 
 
-def suspicious(m: Measurement) -> bool:
+def suspicious(m: BoundFigures) -> bool:
     """Whether the figures alone ask for the ladder and the probes."""
     return m.rho.largest > FLAG or (m.rho_tree_max or 0.0) > ORDER or m.nonfinite_mismatch > 0
 

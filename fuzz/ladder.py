@@ -8,11 +8,12 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct, structs
 
-from fuzz.adjudicate import measure
+from fuzz.adjudicate import bound_figures
 from fuzz.backends.base import Array
 from fuzz.execution import LADDER, Failure, Run
 from fuzz.judge import Downcast, Ladder, suspicious
-from fuzz.measure import Measurement, Yardstick
+from fuzz.measure import BoundFigures, Yardstick
+from fuzz.oracle.passes import smallest
 from fuzz.targets import Target
 from fuzz.thresholds import ACCEPT, FLAG, LOST, lost_at_most
 from fuzz.workbench import Bench, Rung, copy_inputs
@@ -62,7 +63,7 @@ class Climb(Struct, frozen=True, dict=True):
     bench: Bench
     target: Target
     output: int
-    measured: Measurement
+    measured: BoundFigures
     rho: Array
     """rho of every element at the target's own dtype (a copy)."""
     seed: int
@@ -90,9 +91,9 @@ def climb(c: Climb, run: Run) -> Ladder | Failure:
     return ladder
 
 
-def _measured(c: Climb, rung: Rung, values: Array) -> Measurement:
+def _measured(c: Climb, rung: Rung, values: Array) -> BoundFigures:
     """Figures of a rung, whose truth is checked where a finding may rest on it."""
-    measured = measure(c.bench, rung, c.output, values)
+    measured = bound_figures(c.bench, rung, c.output, values)
     if suspicious(measured) or suspicious(c.measured):
         c.check(rung, c.output)
     return measured
@@ -181,21 +182,32 @@ def _slope(rho_low: Array, rho_high: Array, low: Yardstick, high: Yardstick) -> 
         flagged = rho_high > FLAG
     if not flagged.any():
         return None, False
-    telling = flagged & ~_lost(rho_low, low)
-    saturated = not telling.any()
-    chosen = flagged if saturated else telling
+    chosen = np.flatnonzero(flagged)
+    telling = chosen[~_lost(rho_low[chosen], low, chosen)]
+    saturated = not telling.size
+    if not saturated:
+        chosen = telling
     bits = high.precision.digits - low.precision.digits
-    unrounded = ((low.bound == 0) & (high.bound == 0) & (rho_low > FLAG) & (rho_high > FLAG))[chosen]
+    at_low, at_high = rho_low[chosen], rho_high[chosen]
+    unrounded = (low.bound[chosen] == 0) & (at_low > FLAG)
+    if unrounded.any():
+        unrounded &= (high.bound[chosen] == 0) & (at_high > FLAG)
     with np.errstate(all="ignore"):
-        ratio = np.maximum(rho_high[chosen], _SMALLEST_RHO) / np.maximum(rho_low[chosen], _UNSEEN_RHO)
+        ratio = _at_least(at_high, _SMALLEST_RHO) / _at_least(at_low, _UNSEEN_RHO)
         slopes = np.where(unrounded, 1.0, np.log2(ratio.astype(np.float64)) / bits)
     return float(np.median(slopes)), saturated
 
 
-def _lost(rho: Array, yardstick: Yardstick) -> Array:
-    """Elements whose error exceeds LOST of the truth: no correct digit."""
+def _at_least(rho: Array, floor: float) -> Array:
+    """rho, or the floor where that is larger: a pass that long double can do without where no element needs it."""
+    return rho if smallest(rho) >= floor else np.maximum(rho, floor)
+
+
+def _lost(rho: Array, yardstick: Yardstick, at: Array) -> Array:
+    """Which of the elements `at` flat positions, whose rho is given, err by more than LOST of the truth: no correct
+    digit."""
     with np.errstate(all="ignore"):
-        result: Array = rho * (yardstick.u * yardstick.bound) > LOST * np.abs(yardstick.value)
+        result: Array = rho * (yardstick.u * yardstick.bound[at]) > LOST * np.abs(yardstick.value[at])
     return result
 
 
@@ -203,7 +215,8 @@ def _losable(high: Rung, output: int) -> bool:
     """Whether an unstable formula can have lost what the flagged elements of the high rung err by."""
     yardstick = high.yardsticks[output]
     with np.errstate(all="ignore"):
-        errors = (yardstick.rho * (yardstick.u * yardstick.bound))[yardstick.rho > FLAG]
+        flagged = np.flatnonzero(yardstick.rho > FLAG)
+        errors = yardstick.rho[flagged] * (yardstick.u * yardstick.bound[flagged])
     largest = max((float(np.abs(a[np.isfinite(a)]).max(initial=0.0)) for a in high.inputs()), default=0.0)
     return not errors.size or not float(np.median(errors)) > lost_at_most(yardstick.u, largest)
 

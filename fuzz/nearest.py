@@ -54,9 +54,7 @@ def nearest(bench: Bench, rung: Rung, output: int, arithmetic: Arithmetic | None
     """The nearest numbers of the rung's dtype, whose truth is in float64. Without `arithmetic` all elements close to a
     middle are undecided."""
     p, v = rung.yardsticks[output].precision, rung.yardsticks[output].value
-    with np.errstate(all="ignore"):
-        values = p.round(v)
-        grid = _Grid(v, p)
+    values, grid = rung.yardsticks[output].rounded().copy(), _Grid(v, p)
     if arithmetic is None:
         return Nearest(values, grid.near(MARGINS[0]))
     furthest = max((_decide(bench, rung, output, i, grid, arithmetic)[1] for i in grid.sample()), default=0.0)
@@ -81,23 +79,47 @@ def nearest(bench: Bench, rung: Rung, output: int, arithmetic: Arithmetic | None
 
 
 class _Grid:
-    """Where values lie between the numbers of a format: |v| in units in its last place there, split into whole and
-    fraction. All exact: a scaling by powers of two."""
+    """Where float64 values lie between the numbers of a narrower format: |v| in units in its last place there, split
+    into whole and fraction. All exact: a scaling by powers of two."""
 
     def __init__(self, v: Array, p: Precision) -> None:
         self.v, self.p = v, p
-        _, exponent = np.frexp(v)
-        self.exponent = np.maximum(exponent, p.minimum_exponent + 1) - p.digits
-        """2^exponent is the ulp."""
-        self.place = np.ldexp(np.abs(v), -self.exponent)
-        self.whole = np.floor(self.place)
 
     def near(self, margin: float) -> list[int]:
         """Positions of the elements closer than `margin` ulp of float64 to a middle between two numbers."""
+        candidates = np.flatnonzero(self._perhaps_near(int(margin)))
         with np.errstate(invalid="ignore"):  # infinities
-            distance = np.abs(self.place - self.whole - 0.5)
-        found: list[int] = np.flatnonzero(distance <= self.place * (margin * 2.0**-52)).tolist()
+            _, place = self._places(self.v[candidates])
+            distance = np.abs(place - np.floor(place) - 0.5)
+            found: list[int] = candidates[distance <= place * (margin * 2.0**-52)].tolist()
         return found
+
+    def _perhaps_near(self, margin: int) -> Array:
+        """Marks all elements near a middle, and some others: one pass over the bits where splitting takes a dozen.
+
+        The bits of a float64 number beyond the digits of the format, read as an integer, are its distance from the
+        number below; a margin is twice as many ulp at most as |v| has in its binade. Where the format has fewer digits,
+        below its smallest normal number, they say nothing.
+        """
+        cut = 53 - self.p.digits
+        bits = self.v.view(np.int64) & (2**cut - 1)
+        bits -= 2 ** (cut - 1)
+        marked: Array = np.abs(bits, out=bits) <= 2 * margin
+        with np.errstate(invalid="ignore"):
+            size = np.abs(self.v)
+            if not size.min(initial=np.inf) >= self.p.smallest_normal:
+                marked |= size < self.p.smallest_normal
+        return marked
+
+    def _places(self, v: Array) -> tuple[Array, Array]:
+        """Exponents e of the ulp 2^e, and |v| in ulp."""
+        _, exponent = np.frexp(v)
+        exponent = np.maximum(exponent, self.p.minimum_exponent + 1) - self.p.digits
+        return exponent, np.ldexp(np.abs(v), -exponent)
+
+    def whole(self, position: int) -> float:
+        """|v| rounded down to a whole number of ulp, in ulp."""
+        return float(np.floor(self._places(self.v[position : position + 1])[1][0]))
 
     def sample(self) -> list[int]:
         """A few positions spread over the array, those of finite numbers that are not 0."""
@@ -107,7 +129,8 @@ class _Grid:
 
     def number(self, position: int, halves: int) -> float:
         """|v| rounded down to a whole number of ulp, and so many half ulp more; signed as v."""
-        size = math.ldexp(2 * float(self.whole[position]) + halves, int(self.exponent[position]) - 1)
+        exponent, place = self._places(self.v[position : position + 1])
+        size = math.ldexp(2 * float(np.floor(place[0])) + halves, int(exponent[0]) - 1)
         return math.copysign(size, float(self.v[position]))
 
 
@@ -130,7 +153,7 @@ def _decide(
     far = distance / math.ulp(float(grid.v[position]))
     zero = a.number(0.0)
     if radius == 0 and not a.less(beyond, zero) and not a.less(zero, beyond):
-        halves = 0 if grid.whole[position] % 2 == 0 else 2
+        halves = 0 if grid.whole(position) % 2 == 0 else 2
     elif abs(a.rounded(beyond)) > radius:
         halves = 2 if a.less(zero, beyond) == (grid.v[position] > 0) else 0
     else:

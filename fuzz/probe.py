@@ -84,7 +84,7 @@ def _rho(short: Bench, rung: Rung, target: Target, output: int, run: Run, check:
     outcome = run(short, target, LADDER)
     if isinstance(outcome, Failure):
         return outcome
-    rung.yardsticks[output].measure(outcome.values[output])
+    rung.yardsticks[output].bound_figures(outcome.values[output])
     check(short, rung, output)
     result: Array = rung.yardsticks[output].rho.copy()
     return result

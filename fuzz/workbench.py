@@ -13,7 +13,7 @@ from fuzz.allocator import return_freed_pages
 from fuzz.backends import backend
 from fuzz.backends.base import Array, Kernel, Request
 from fuzz.buffers import Arena, GuardedArray
-from fuzz.measure import Measurement, PairYardstick, Yardstick
+from fuzz.measure import BoundFigures, BoundYardstick, PairYardstick, Yardstick
 from fuzz.operators import operator
 from fuzz.oracle.bound import Bound, Truth, bound
 from fuzz.oracle.models import Model
@@ -68,6 +68,7 @@ class Rung:
         self.arena = Arena(bench.input_shapes, dtype, forensic)
         self._bench = bench
         self._flush: Bound | None = None
+        self._flush_yardsticks: dict[int, BoundYardstick] = {}
         self.bound: Bound = bound(bench.program, dtype, unspecified=bench.contract.unspecified)
         self.yardsticks = tuple(
             Yardstick(int(np.prod(shape, dtype=np.int64)), dtype, self.bound.wide) for shape in bench.output_shapes
@@ -78,7 +79,8 @@ class Rung:
     def nbytes(self) -> int:
         """Of all buffers but the kernels' own."""
         interpreters = [self.bound] if self._flush is None else [self.bound, self._flush]
-        return sum(i.nbytes for i in interpreters) + sum(yardstick.nbytes for yardstick in self.yardsticks)
+        yardsticks = (*self.yardsticks, *self._flush_yardsticks.values())
+        return sum(i.nbytes for i in interpreters) + sum(yardstick.nbytes for yardstick in yardsticks)
 
     def inputs(self) -> list[Array]:
         return list(self.arena.arrays.values())
@@ -103,11 +105,13 @@ class Rung:
             unspecified = self._bench.contract.unspecified
             self._flush = bound(self._bench.program, self.dtype, flush=True, unspecified=unspecified)
         truth = self._flush(self.inputs())
-        yardstick = Yardstick(values.size, self.dtype, self._flush.wide)
+        if output not in self._flush_yardsticks:
+            self._flush_yardsticks[output] = BoundYardstick(values.size, self.dtype, self._flush.wide)
+        yardstick = self._flush_yardsticks[output]
         yardstick.refresh(truth.outputs[output], _overflow(truth, output), self._plain(output))
-        return yardstick.measure(values).rho.largest
+        return yardstick.bound_figures(values).rho.largest
 
-    def sequential_rho(self, output: int, values: Array, measured: Measurement) -> float | None:
+    def sequential_rho(self, output: int, values: Array, measured: BoundFigures) -> float | None:
         """`rho_sequential_max`; above 1 and with a variance inside, under the bound of one updated term by term."""
         found = measured.rho_sequential_max
         program = self._bench.program

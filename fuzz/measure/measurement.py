@@ -1,4 +1,4 @@
-"""What is measured of one output: the record."""
+"""What is measured of one output: the records."""
 
 from __future__ import annotations
 
@@ -17,10 +17,29 @@ class Spot(Struct, frozen=True):
     amplification: float = 0.0
 
 
-class Measurement(Struct, frozen=True, kw_only=True):
-    """Figures of one output. Units: errors in output units, rho and relative errors without unit."""
+class BoundFigures(Struct, frozen=True, kw_only=True):
+    """Errors of one output in units of the bound, and what is not finite: all that the precision ladder looks at."""
 
     size: int
+    rho: Spot = Spot()
+    rho_ideal: float = 0.0
+    rho_tree: float = 0.0
+    rho_sequential: float = 0.0
+    rho_tree_max: float | None = None
+    rho_sequential_max: float | None = None
+    flagged: int = 0
+    unbounded: int = 0
+    """Elements with an error but no finite bound."""
+    nan_count: int = 0
+    inf_count: int = 0
+    nonfinite_mismatch: int = 0
+    overflow_explained: int = 0
+    first_mismatch: int = -1
+
+
+class Measurement(BoundFigures, frozen=True, kw_only=True):
+    """All figures of one output. Units: errors in output units, rho and relative errors without unit."""
+
     equal: bool
     """Every element equals the rounded truth (NaN where the truth is NaN)."""
     abs_max: float = 0.0
@@ -30,20 +49,6 @@ class Measurement(Struct, frozen=True, kw_only=True):
     above: tuple[int, ...] = (0,) * len(RUNGS)
     ulp_max: float = 0.0
     ulp_index: int = -1
-    rho: Spot = Spot()
-    rho_ideal: float = 0.0
-    rho_tree: float = 0.0
-    rho_sequential: float = 0.0
-    rho_tree_max: float | None = None
-    rho_sequential_max: float | None = None
     rho_mean: float = 0.0
     rho_internal: float | None = None
     """Largest error in units of the two-level bound; None for formats that are not narrower than float32."""
-    flagged: int = 0
-    unbounded: int = 0
-    """Elements with an error but no finite bound."""
-    nan_count: int = 0
-    inf_count: int = 0
-    nonfinite_mismatch: int = 0
-    overflow_explained: int = 0
-    first_mismatch: int = -1

@@ -12,7 +12,7 @@ from results.columns import RUNGS
 Array = NDArray[Any]
 
 _ASCENDING = tuple((k, 10.0**-k) for k in reversed(RUNGS))
-_SPARSE = 16
+SPARSE = 16
 """Picking elements out of an array pays where at most one in so many is kept; more often taken, it costs ten passes."""
 
 
@@ -28,6 +28,6 @@ def count_above(relative: Array, largest: float, mask: Array) -> tuple[int, ...]
             break
         above = np.greater(left, rung, out=mask[: left.size])
         counts[k] = int(np.count_nonzero(above))
-        if counts[k] * _SPARSE < left.size:
+        if counts[k] * SPARSE < left.size:
             left = left[above]
     return tuple(counts.values())

@@ -15,6 +15,7 @@ from msgspec import Struct
 from fuzz.oracle.constants import DEFAULT_PROFILE, PROFILES
 from fuzz.oracle.frames import Charges, Constant, Frame, Operand, Real
 from fuzz.oracle.models import Model
+from fuzz.oracle.passes import largest
 from fuzz.oracle.primitives import PRIMITIVES, call_arguments
 from fuzz.oracle.products import copies_seeds
 from fuzz.oracle.program import Program, Ref
@@ -68,6 +69,8 @@ class Truth:
         What merely passes on an infinity or a NaN that the user gave does not count: a kernel has to pass it on, too.
         """
         limit = OVERFLOW_SHARE * precision(self._owner.dtype).largest
+        if all(_within(frame, limit) for frame in self._owner.frames):
+            return np.zeros(self.outputs[output].value.shape, bool)
         masks = []
         for number, frame in enumerate(self._owner.frames):
             if number < len(self._owner.program.inputs):
@@ -236,6 +239,13 @@ def bound(
     return Bound(program, dtype, wide_dtype(dtype), charges, unspecified)
 
 
+def _within(frame: Frame, limit: float) -> bool:
+    """Whether nothing that a node reads or gives is NaN, infinite or beyond `limit` on the way."""
+    constants = all(isinstance(operand, Frame) or np.isfinite(operand.value).all() for operand in frame.operands)
+    reach = frame.reach()
+    return constants and (not reach.size or bool(largest(reach) <= limit))
+
+
 def _all_finite(values: Real) -> bool:
     """One cheap pass: a sum is finite only if every term is (an overflowing sum merely costs the careful pass)."""
     return bool(np.isfinite(values.sum()))
@@ -243,7 +253,7 @@ def _all_finite(values: Real) -> bool:
 
 def _no_infinity(part: Real) -> bool:
     """The same for parts, which are not negative: their maximum (NaN if any is NaN) costs half of a sum."""
-    return not part.size or bool(np.isfinite(part.max()))
+    return not part.size or bool(np.isfinite(largest(part)))
 
 
 def _input_frame(frame: Frame) -> Frame:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fuzz.oracle.models import Model
 from fuzz.oracle.named import inexact, wide_constant
+from fuzz.oracle.passes import absolute
 from fuzz.oracle.program import Node
 
 Real: TypeAlias = NDArray[Any]
@@ -131,7 +132,7 @@ class Frame(Operand):
     def magnitude(self) -> Real:
         """|z|, computed once a trial and shared by all rules that need it."""
         if not self._has_magnitude:
-            np.absolute(self.value, out=self._magnitude)
+            absolute(self.value, out=self._magnitude)
             self._has_magnitude = True
         return self._magnitude
 

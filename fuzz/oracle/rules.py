@@ -16,6 +16,7 @@ from fuzz.oracle import products
 from fuzz.oracle.errorfunctions import erf, erfc, erfinv
 from fuzz.oracle.frames import Frame, Operand, Real
 from fuzz.oracle.functions import gammaln, sign, wave
+from fuzz.oracle.passes import absolute
 
 Rule = Callable[[Frame], None]
 
@@ -101,7 +102,8 @@ def _elementary(function: Callable[..., Any], derivative: Callable[[Real, Real],
     def rule(f: Frame) -> None:
         (x,) = f.operands
         function(x.value, out=f.value)
-        f.carry(x, np.absolute(derivative(x.value, f.value)))
+        slope = derivative(x.value, f.value)
+        f.carry(x, absolute(slope, np.empty_like(slope)))
         f.local(f.charges.constants[function.__name__])
 
     return rule
