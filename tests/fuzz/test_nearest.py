@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -12,8 +14,10 @@ from fuzz import nearest as module
 from fuzz.nearest import nearest
 from fuzz.operators import operator
 from fuzz.oracle.arithmetic import ArbArithmetic, Arithmetic, MpmathArithmetic
+from fuzz.oracle.bound import OutputTruth
 from fuzz.workbench import Bench, Rung
 from strategies import make_problem, parse_recipe
+from strategies.precision import precision
 
 
 def rung_of(name: str, dtype: str, x: Any) -> tuple[Bench, Rung]:
@@ -26,6 +30,11 @@ def rung_of(name: str, dtype: str, x: Any) -> tuple[Bench, Rung]:
     rung.arena.arrays["x"][...] = values
     rung.refresh()
     return bench, rung
+
+
+def believe(rung: Rung, value: Any) -> None:
+    """Put another truth in the place of the one computed."""
+    rung.yardsticks[0].refresh(OutputTruth(value, {0: np.abs(value)}), lambda: np.zeros(value.size, bool))
 
 
 def bits_of(values: Any) -> list[int]:
@@ -51,6 +60,28 @@ def test_it_is_what_many_digits_give(name: str, dtype: str) -> None:
     assert not found.undecided
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+@pytest.mark.parametrize("margin", [2.0**14, 2.0**24])
+def test_elements_near_a_middle_are_all_found(dtype: str, margin: float) -> None:
+    """The test of the bits leaves none out: against the distance itself, in exact fractions, around many middles."""
+    p, rng = precision(dtype), np.random.default_rng(3)
+    whole = rng.integers(1, 2**p.digits, 300).astype(float)
+    whole[:40] = [*range(1, 21), *(2.0**p.digits - k for k in range(1, 21))]
+    exponents = rng.integers(p.minimum_exponent - p.digits + 1, p.maximum_exponent - p.digits + 1, 300)
+    exponents[::2] = p.minimum_exponent - p.digits + 1
+    steps = rng.choice([0.0, 0.5, 1, 1.01, 2, 2.01, 1e4], 300) * rng.choice([-1, 1], 300) * margin
+    middles = np.ldexp(whole + 0.5, exponents)
+    v = (middles + steps * np.spacing(middles)) * rng.choice([-1, 1], 300)
+    due = []
+    for position, number in enumerate(np.abs(v).tolist()):
+        exponent = max(math.frexp(number)[1], p.minimum_exponent + 1) - p.digits
+        place = Fraction(number) / Fraction(2) ** exponent
+        if abs(place - math.floor(place) - Fraction(1, 2)) <= place * Fraction(margin) / 2**52:
+            due.append(position)
+    assert 100 < len(due) < 300
+    assert module._Grid(v, p).near(margin) == due
+
+
 def test_ball_arithmetic_decides_what_float64_cannot() -> None:
     """gelu(x) = x/2 + x^2/sqrt(2 pi) + ...: at an odd subnormal x float64 sees the middle, the exact value is above."""
     tiny = 2.0**-149
@@ -70,7 +101,7 @@ def test_exact_ties_go_to_the_even_number() -> None:
     assert nearest(bench, rung, 0, ArbArithmetic()).values.tolist() == [tiny, 3 * tiny]
     half = _Halved()
     bench, rung = rung_of("gelu", "float16", [tiny, 3 * tiny, 5 * tiny, -3 * tiny])
-    rung.yardsticks[0].value = rung.inputs()[0].astype(np.float64) / 2
+    believe(rung, rung.inputs()[0].astype(np.float64) / 2)
     found = nearest(bench, rung, 0, half)
     assert (found.values.astype(float) / tiny).tolist() == [0, 2, 2, -2]
 
@@ -94,12 +125,12 @@ def test_a_truth_that_errs_widens_the_margin(monkeypatch: pytest.MonkeyPatch) ->
     x = np.linspace(0.5, 0.6, 4000)
     bench, rung = rung_of("exp", "float32", x)
     right = nearest(bench, rung, 0, ArbArithmetic())
-    rung.yardsticks[0].value = rung.yardsticks[0].value * (1 + 2.0**-35)
+    believe(rung, rung.yardsticks[0].value * (1 + 2.0**-35))
     assert not right.undecided
     spoiled = nearest(bench, rung, 0, ArbArithmetic())
     assert bits_of(spoiled.values) == bits_of(right.values)
     assert not spoiled.undecided
-    rung.yardsticks[0].value = rung.yardsticks[0].value * (1 + 2.0**-25)
+    believe(rung, rung.yardsticks[0].value * (1 + 2.0**-25))
     hopeless = nearest(bench, rung, 0, ArbArithmetic())
     assert 3000 < len(hopeless.undecided) < 4000
     monkeypatch.setattr(module, "MARGINS", (2.0**14,))
