@@ -15,7 +15,7 @@ from msgspec import Struct
 from fuzz.oracle.constants import DEFAULT_PROFILE, PROFILES
 from fuzz.oracle.frames import Charges, Constant, Frame, Operand, Real
 from fuzz.oracle.models import Model
-from fuzz.oracle.passes import largest
+from fuzz.oracle.passes import largest, smallest
 from fuzz.oracle.primitives import PRIMITIVES, call_arguments
 from fuzz.oracle.products import copies_seeds
 from fuzz.oracle.program import Program, Ref
@@ -240,10 +240,16 @@ def bound(
 
 
 def _within(frame: Frame, limit: float) -> bool:
-    """Whether nothing that a node reads or gives is NaN, infinite or beyond `limit` on the way."""
-    constants = all(isinstance(operand, Frame) or np.isfinite(operand.value).all() for operand in frame.operands)
+    """Whether nothing that a node reads or gives is NaN, infinite or beyond `limit`, nor a partial sum on the way."""
+    if not all(isinstance(operand, Frame) or np.isfinite(operand.value).all() for operand in frame.operands):
+        return False
+    value = frame.value  # not its magnitude: a careful run leaves zeros there
+    if value.size and not (largest(value) <= limit and smallest(value) >= -limit):
+        return False
+    if not frame.operands or PRIMITIVES[frame.node.primitive].kind not in ("reduction", "scan", "matmul"):
+        return True
     reach = frame.reach()
-    return constants and (not reach.size or bool(largest(reach) <= limit))
+    return not reach.size or bool(largest(reach) <= limit)
 
 
 def _all_finite(values: Real) -> bool:
