@@ -163,7 +163,7 @@ def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     return _second_opinion(c, run, ladder) if saturated else ladder
 
 
-def _summed(c: Climb, low: Measurement) -> bool:
+def _summed(c: Climb, low: BoundFigures) -> bool:
     """Whether the order of a sum explains what exceeds FLAG at the lower rung."""
     sequential = low.rho_sequential_max
     summed = low.rho.largest > FLAG and sequential is not None and sequential <= ACCEPT
