@@ -2,6 +2,7 @@
 # make test   set up .venv and pass the tests
 # make lint   ruff and mypy --strict
 # make accuracy  docs/accuracy/16-bit.md anew: every float16 and bfloat16 number (some ten minutes)
+# make accuracy32  docs/accuracy/float32.md anew: exp, tanh, erf at every float32 number (some 40 minutes on two free cores)
 # make bench  speed against a naive loop
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 READY := .venv/.ready
 TABLE ?= ulpfuzz-runs/accuracy
 
-.PHONY: run test lint accuracy bench clean
+.PHONY: run test lint accuracy accuracy32 bench clean
 
 run: $(READY)
 	$(BIN)/ulpfuzz run examples/batch_norm_outliers.toml
@@ -28,6 +29,11 @@ accuracy: $(READY)
 	$(BIN)/ulpfuzz run all --plan exhaustive --dtype float16 --dtype bfloat16 --workers 2 --fail-on none --out $(TABLE)
 	$(BIN)/ulpfuzz table $(TABLE) --title 'Accuracy at every float16 and bfloat16 number (`make accuracy`)' \
 	  --markdown docs/accuracy/16-bit.md --csv docs/accuracy/16-bit.csv
+
+accuracy32: $(READY)
+	$(BIN)/ulpfuzz run exp tanh erf --plan exhaustive --dtype float32 --workers 2 --fail-on none --out $(TABLE)32
+	$(BIN)/ulpfuzz table $(TABLE)32 --title 'Accuracy at every float32 number (`make accuracy32`)' \
+	  --markdown docs/accuracy/float32.md --csv docs/accuracy/float32.csv
 
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py

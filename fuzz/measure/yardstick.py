@@ -37,7 +37,8 @@ class Yardstick(BoundYardstick):
     @property
     def nbytes(self) -> int:
         """Of all buffers."""
-        return super().nbytes + 2 * self._over_value.nbytes + self._mask.nbytes
+        later = [array.nbytes for array in (self._over_ulp, self._rounded_truth) if array is not None]
+        return super().nbytes + self._over_value.nbytes + self._mask.nbytes + sum(later)
 
     def refresh(
         self, truth: OutputTruth, overflow: Callable[[], Array], plain: Callable[[bool], Array] | None = None
