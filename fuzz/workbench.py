@@ -68,7 +68,6 @@ class Rung:
         self.arena = Arena(bench.input_shapes, dtype, forensic)
         self._bench = bench
         self._flush: Bound | None = None
-        self._flush_yardsticks: dict[int, BoundYardstick] = {}
         self.bound: Bound = bound(bench.program, dtype, unspecified=bench.contract.unspecified)
         self.yardsticks = tuple(
             Yardstick(int(np.prod(shape, dtype=np.int64)), dtype, self.bound.wide) for shape in bench.output_shapes
@@ -79,8 +78,7 @@ class Rung:
     def nbytes(self) -> int:
         """Of all buffers but the kernels' own."""
         interpreters = [self.bound] if self._flush is None else [self.bound, self._flush]
-        yardsticks = (*self.yardsticks, *self._flush_yardsticks.values())
-        return sum(i.nbytes for i in interpreters) + sum(yardstick.nbytes for yardstick in yardsticks)
+        return sum(i.nbytes for i in interpreters) + sum(yardstick.nbytes for yardstick in self.yardsticks)
 
     def inputs(self) -> list[Array]:
         return list(self.arena.arrays.values())
@@ -105,9 +103,7 @@ class Rung:
             unspecified = self._bench.contract.unspecified
             self._flush = bound(self._bench.program, self.dtype, flush=True, unspecified=unspecified)
         truth = self._flush(self.inputs())
-        if output not in self._flush_yardsticks:
-            self._flush_yardsticks[output] = BoundYardstick(values.size, self.dtype, self._flush.wide)
-        yardstick = self._flush_yardsticks[output]
+        yardstick = BoundYardstick(values.size, self.dtype, self._flush.wide)
         yardstick.refresh(truth.outputs[output], _overflow(truth, output), self._plain(output))
         return yardstick.bound_figures(values).rho.largest
 
