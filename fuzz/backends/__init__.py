@@ -34,7 +34,12 @@ def backend(name: str) -> Backend:
 
 
 def register(added: Backend) -> None:
-    """Make a third party's backend known. Its name must be new."""
+    """Make a third party's backend known. UserError for a name in use and for options that are not set in calls."""
     if added.name in BACKENDS and BACKENDS[added.name] is not added:
         raise UserError(f"backend {added.name!r} exists already: give yours another name")
+    for option in added.options:
+        if option.scope != "call":
+            raise UserError(
+                f"option {option.name} of backend {added.name!r} has scope {option.scope!r}: set it in calls"
+            )
     BACKENDS[added.name] = added

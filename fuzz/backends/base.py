@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from strategies.contract import Scalar
+from strategies.contract import Contract, Scalar
 from strategies.precision import precision
 
 if TYPE_CHECKING:
@@ -50,20 +50,6 @@ class Lazy:
         return value
 
 
-class OptionSpec(Struct, frozen=True):
-    """A declared option of a target. `scope` "process": fixed at worker start; "call": set around each call."""
-
-    name: str
-    default: str
-    doc: str
-    choices: tuple[str, ...] = ()
-    scope: Literal["call", "process"] = "call"
-    canonical: Callable[[str], str] | None = None
-    """For values that are not one of a few: the canonical spelling; ContractError, one line, for what is no value."""
-    example: str = ""
-    """Of such a value."""
-
-
 class Implementation(Struct, frozen=True):
     """A named formulation of an operator. Only `library` ones are blamed on the library.
 
@@ -79,6 +65,39 @@ class Implementation(Struct, frozen=True):
     function: Callable[..., Any]
     dtypes: tuple[str, ...] = ("float32", "float64")
     """Those it accepts. Two implementations of one name may share the dtypes between them."""
+
+
+def anywhere(contract: Contract, implementation: Implementation) -> bool:
+    """Of options that may matter to every operator."""
+    return True
+
+
+class OptionSpec(Struct, frozen=True):
+    """A declared option of a target.
+
+    `scope` "call": set around each call, so that targets that differ in it share a worker. "process" would be fixed at
+    the start of a worker; no option needs it, and `fuzz.backends.register` refuses it.
+    """
+
+    name: str
+    default: str
+    doc: str
+    choices: tuple[str, ...] = ()
+    scope: Literal["call", "process"] = "call"
+    canonical: Callable[[str], str] | None = None
+    """For values that are not one of a few: the canonical spelling; ContractError, one line, for what is no value."""
+    example: str = ""
+    """Of such a value."""
+    drawn: tuple[str, ...] | None = None
+    """Values that random settings take, the default first. None: the choices. Empty: none, it has to be named."""
+    suits: Callable[[Contract, Implementation], bool] = anywhere
+    """Whether it can matter: random settings of other operators leave it at its default."""
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """What random settings take, the default first."""
+        found = self.choices if self.drawn is None else self.drawn
+        return (self.default, *(value for value in found if value != self.default))
 
 
 class Request(Struct, frozen=True):

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from fuzz.backends import jax_batching
 from fuzz.backends.base import (
     EVERY_FLOAT,
     Array,
@@ -50,7 +51,10 @@ class JaxBackend(Backend):
     install = "pip install 'ulpfuzz[jax]'"
     options = (
         OptionSpec("mode", "jit", "jit: one compiled program; eager: each operation by itself", ("jit", "eager")),
-        OptionSpec("precision", "default", "jax.default_matmul_precision, trace and call", ("default", "highest")),
+        OptionSpec(
+            "precision", "default", "jax.default_matmul_precision, trace and call", ("default", "high", "highest")
+        ),
+        jax_batching.OPTION,
     )
 
     def __init__(self) -> None:
@@ -77,7 +81,11 @@ class JaxBackend(Backend):
             if self._eager_kernels % EAGER_KERNELS_KEPT == 0:
                 jax.clear_caches()
         scope = functools.partial(_scope, request.dtype, request.options.get("precision", "default"), device)
-        function = functools.partial(request.implementation.function, **request.attributes)
+        function: Callable[..., Any] = functools.partial(request.implementation.function, **request.attributes)
+        if (batch := request.options.get("batch", "whole")) != "whole":
+            name, ranks = request.implementation.operator, [array.ndim for array in request.outputs]
+            axes = jax_batching.axes(name, request.attributes, ranks)
+            function = jax_batching.mapped(function, batch, axes)
         shared = request.device == "cpu" and request.dtype != "bfloat16"  # DLPack has none in NumPy
         with scope():
             send = _view if shared else _sender(device)

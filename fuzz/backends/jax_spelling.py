@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fuzz.backends import jax_batching
 from fuzz.backends.spelling import Spelling, Wanted
 
 
@@ -11,9 +12,17 @@ def spelled(wanted: Wanted) -> Spelling:
     names = ", ".join(wanted.inputs)
     jitted = wanted.options.get("mode", "jit") == "jit"
     narrow = wanted.dtype == "bfloat16"
-    call = f"jax.jit(lambda {names}: {found.result})({names})" if jitted else found.result
+    part = f"[{wanted.output}]" if wanted.several else ""
+    how, result, statements = wanted.options.get("batch", "whole"), found.result, tuple[str, ...]()
+    if how != "whole":
+        axes = jax_batching.axes(
+            wanted.implementation.operator, wanted.attributes, [len(shape) for shape in wanted.outputs.values()]
+        )
+        statements, result = jax_batching.text(tuple(wanted.inputs), result, how, axes, wanted.output)
+        part = ""
+    call = f"jax.jit(lambda {names}: {result})({names})" if jitted else result
     body = [f"{name} = {_sent(name, wanted, narrow)}" for name in wanted.inputs]
-    body += [f"result = {call}{f'[{wanted.output}]' if wanted.several else ''}"]
+    body += [*statements, f"result = {call}{part}"]
     body += [f"return np.asarray(result{', np.float32' if narrow else ''})"]
     return Spelling(
         imports=("import jax", "import jax.numpy as jnp", *found.imports),
@@ -21,7 +30,7 @@ def spelled(wanted: Wanted) -> Spelling:
         body=tuple(body),
         versions=(("jax", "jax.__version__"),),
         dtype="float32" if narrow else "",
-        settings=f"{'jit' if jitted else 'eager'}, {wanted.device}, matmul precision "
+        settings=f"{'jit' if jitted else 'eager'}, {wanted.device}, batch {how}, matmul precision "
         f"{wanted.options.get('precision', 'default')}, x64 {'on' if wanted.dtype == 'float64' else 'off'}",
         requires=("jax",),
     )

@@ -6,8 +6,10 @@ import math
 
 import numpy as np
 
-from fuzz.backends.base import ALL_BUT_BFLOAT16, EVERY_FLOAT, Array
+from fuzz.backends.base import ALL_BUT_BFLOAT16, EVERY_FLOAT, Array, Kernel, Request
 from fuzz.backends.functions import FunctionBackend
+from fuzz.backends.numpy_options import OPTIONS, arrangement, rearranged, spelled
+from fuzz.backends.spelling import Spelling, Wanted
 
 
 class NumpyBackend(FunctionBackend):
@@ -16,8 +18,19 @@ class NumpyBackend(FunctionBackend):
     bfloat16 functions are those that ml_dtypes registers with NumPy.
     """
 
+    options = OPTIONS
+
     def versions(self) -> dict[str, str]:
         return {"numpy": np.__version__}
+
+    def prepare(self, request: Request) -> Kernel:
+        shapes = {name: array.shape for name, array in request.inputs.items()}
+        found = arrangement(request.options, request.attributes, shapes)
+        return super().prepare(request) if found is None else rearranged(request, found, super().prepare)
+
+    def spell(self, wanted: Wanted) -> Spelling:
+        found = arrangement(wanted.options, wanted.attributes, wanted.inputs)
+        return super().spell(wanted) if found is None else spelled(wanted, found, super().spell)
 
 
 BACKEND = NumpyBackend("numpy", "NumPy on the CPU", module="numpy", install="pip install numpy")

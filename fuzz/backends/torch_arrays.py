@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fuzz.backends.base import EVERY_FLOAT
-from fuzz.backends.torch_backend import BACKEND, F, Tensor, torch
+from fuzz.backends.torch_backend import BACKEND, F, torch
+from fuzz.backends.torch_options import Tensor
 
 
 @BACKEND.implementation("mean", "mean", "torch.mean", dtypes=EVERY_FLOAT)
@@ -88,6 +89,11 @@ def rms_norm(x: Tensor, gamma: Tensor, *, eps: float) -> Tensor:
 @BACKEND.implementation("batch_matmul", "bmm", "torch.bmm", dtypes=EVERY_FLOAT)
 def batch_matmul(a: Tensor, b: Tensor) -> Tensor:
     return torch.bmm(a, b)
+
+
+@BACKEND.implementation("batch_matmul", "einsum", "torch.einsum('bik,bkj->bij')", dtypes=EVERY_FLOAT)
+def batch_matmul_einsum(a: Tensor, b: Tensor) -> Tensor:
+    return torch.einsum("bik,bkj->bij", a, b)
 
 
 @BACKEND.implementation("dense", "linear", "torch.nn.functional.linear", dtypes=EVERY_FLOAT)

@@ -1,4 +1,4 @@
-"""PyTorch, eager mode: torch and torch.nn.functional on views of the engine's arrays.
+"""PyTorch: torch and torch.nn.functional on views of the engine's arrays, eager or compiled.
 
 The cuda path copies inputs to the device and results back at each call; it runs only where a GPU is present.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.metadata
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -20,37 +20,27 @@ from fuzz.backends.base import (
     Backend,
     Kernel,
     Lazy,
-    OptionSpec,
     Request,
     SimpleKernel,
     Unsupported,
     as_tuple,
 )
 from fuzz.backends.spelling import Spelling, Wanted
+from fuzz.backends.torch_options import OPTIONS, Context, Tensor, channels_last, contexts, inductor, require_compiler
 from fuzz.backends.torch_spelling import spelled
 
 torch: Any = Lazy("torch")
 F: Any = Lazy("torch.nn.functional")
-Tensor: TypeAlias = Any
-Context: TypeAlias = Callable[[], contextlib.AbstractContextManager[Any]]
 
 
 class TorchBackend(Backend):
     """Results are owned by torch, so writes beyond their ends are not detectable here."""
 
     name = "torch"
-    doc = "PyTorch eager mode"
+    doc = "PyTorch, eager or torch.compile"
     module = "torch"
     install = "pip install 'ulpfuzz[torch]'"
-    options = (
-        OptionSpec("mkldnn", "on", "oneDNN kernels (matmul, convolution, some activations)", ("on", "off")),
-        OptionSpec(
-            "matmul_precision",
-            "highest",
-            "torch.set_float32_matmul_precision: lower ones may use bfloat16 or TF32 inside a float32 matmul",
-            ("highest", "high", "medium"),
-        ),
-    )
+    options = OPTIONS
 
     def devices(self) -> tuple[str, ...]:
         return ("cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count())))
@@ -71,15 +61,23 @@ class TorchBackend(Backend):
     def prepare(self, request: Request) -> Kernel:
         if request.device not in self.devices():
             raise Unsupported(f"torch has no device {request.device} here: it has {', '.join(self.devices())}")
-        function = functools.partial(request.implementation.function, **request.attributes)
+        options = request.options
+        around = contexts(options, request.implementation)
+        function: Callable[..., Any] = functools.partial(request.implementation.function, **request.attributes)
         views = tuple(_view(array) for array in request.inputs.values())
+        if options.get("compile", "eager") == "inductor":
+            function = inductor(function)
+        if options.get("memory_format", "contiguous") == "channels_last":
+            function = channels_last(function, tuple(view.dim() for view in views))
         if request.device == "cpu":
             run = functools.partial(_run_cpu, function, views)
         else:
             run = functools.partial(_run_cuda, function, views, torch.device(request.device))
-        contexts = _contexts(request.options)
-        facts = {"threads": str(torch.get_num_threads())}
-        return SimpleKernel(functools.partial(_run_inside, contexts, run) if contexts else run, facts=facts)
+        facts = {"threads": options.get("threads", "1")}
+        call = functools.partial(_run_inside, around, run) if around else run
+        if options.get("compile", "eager") == "inductor":
+            _compile(call)
+        return SimpleKernel(call, facts=facts)
 
     def spell(self, wanted: Wanted) -> Spelling:
         return spelled(wanted)
@@ -112,42 +110,20 @@ def _array(tensor: Tensor) -> Array:
     return array
 
 
-def _run_inside(contexts: tuple[Context, ...], run: Callable[[], tuple[Array, ...]]) -> tuple[Array, ...]:
+def _compile(call: Callable[[], object]) -> None:
+    """The first call compiles: now, under the limit for compilation and with the options in force."""
+    try:
+        call()
+    except Exception as error:
+        require_compiler(error)
+        raise
+
+
+def _run_inside(around: tuple[Context, ...], run: Callable[[], tuple[Array, ...]]) -> tuple[Array, ...]:
     with contextlib.ExitStack() as stack:
-        for context in contexts:
+        for context in around:
             stack.enter_context(context())
         return run()
-
-
-def _contexts(options: Mapping[str, str]) -> tuple[Context, ...]:
-    """What has to be set around each call: nothing for the defaults."""
-    contexts: list[Context] = []
-    if options.get("mkldnn", "on") == "off":
-        contexts.append(_without_mkldnn)
-    precision = options.get("matmul_precision", "highest")
-    if precision != "highest":
-        contexts.append(functools.partial(_matmul_precision, precision))
-    return tuple(contexts)
-
-
-@contextlib.contextmanager
-def _without_mkldnn() -> Iterator[None]:
-    before = torch.backends.mkldnn.enabled
-    torch.backends.mkldnn.enabled = False
-    try:
-        yield
-    finally:
-        torch.backends.mkldnn.enabled = before
-
-
-@contextlib.contextmanager
-def _matmul_precision(precision: str) -> Iterator[None]:
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision(precision)
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 BACKEND = TorchBackend()
@@ -163,6 +139,11 @@ def batch_norm(x: Tensor, mean: Tensor, var: Tensor, gamma: Tensor, beta: Tensor
 @BACKEND.implementation("matmul", "matmul", "torch.matmul", dtypes=EVERY_FLOAT)
 def matmul(a: Tensor, b: Tensor) -> Tensor:
     return torch.matmul(a, b)
+
+
+@BACKEND.implementation("matmul", "einsum", "torch.einsum('ik,kj->ij')", dtypes=EVERY_FLOAT)
+def matmul_einsum(a: Tensor, b: Tensor) -> Tensor:
+    return torch.einsum("ik,kj->ij", a, b)
 
 
 @BACKEND.implementation("softmax", "softmax", "torch.nn.functional.softmax", dtypes=EVERY_FLOAT)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fuzz.backends.base import EVERY_FLOAT
-from fuzz.backends.torch_backend import BACKEND, F, Tensor, torch
+from fuzz.backends.torch_backend import BACKEND, F, torch
+from fuzz.backends.torch_options import Tensor
 
 FUNCTIONS = {
     "sigmoid": "sigmoid",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from fuzz.backends.spelling import Spelling, Wanted
+from fuzz.backends.torch_options import IMAGE
+
+_SAID = ("mkldnn", "memory_format", "opt_einsum", "matmul_precision")
 
 
 def spelled(wanted: Wanted) -> Spelling:
@@ -13,9 +16,9 @@ def spelled(wanted: Wanted) -> Spelling:
         imports=("import torch", *found.imports),
         definitions=(*_set(wanted), *found.definitions),
         body=(
-            *(f"{name} = torch.from_numpy({name}){_sent(wanted, narrow)}" for name in wanted.inputs),
+            *(f"{name} = torch.from_numpy({name}){_sent(name, wanted, narrow)}" for name in wanted.inputs),
             *found.statements,
-            f"result = {found.result}{f'[{wanted.output}]' if wanted.several else ''}",
+            f"result = {_called(wanted, found.result)}{f'[{wanted.output}]' if wanted.several else ''}",
             f"return result{'.float()' if narrow else ''}{'' if wanted.device == 'cpu' else '.cpu()'}.numpy()",
         ),
         versions=(("torch", "torch.__version__"),),
@@ -25,9 +28,18 @@ def spelled(wanted: Wanted) -> Spelling:
     )
 
 
-def _sent(wanted: Wanted, narrow: bool) -> str:
+def _called(wanted: Wanted, call: str) -> str:
+    if wanted.options.get("compile", "eager") == "eager":
+        return call
+    names = ", ".join(wanted.inputs)
+    return f"torch.compile(lambda {names}: {call}, dynamic=False)({names})"
+
+
+def _sent(name: str, wanted: Wanted, narrow: bool) -> str:
     arguments = [] if wanted.device == "cpu" else [repr(wanted.device)]
     arguments += ["torch.bfloat16"] if narrow else []
+    if wanted.options.get("memory_format", "contiguous") != "contiguous" and len(wanted.inputs[name]) == IMAGE:
+        arguments += ["memory_format=torch.channels_last"]
     return f".to({', '.join(arguments)})" if arguments else ""
 
 
@@ -38,12 +50,16 @@ def _set(wanted: Wanted) -> tuple[str, ...]:
         lines.append("torch.backends.mkldnn.enabled = False")
     if (precision := wanted.options.get("matmul_precision", "highest")) != "highest":
         lines.append(f"torch.set_float32_matmul_precision({precision!r})")
-    if wanted.one_thread:
-        lines.append("torch.set_num_threads(1)")
+    if wanted.options.get("opt_einsum", "on") == "off":
+        lines.append("torch.backends.opt_einsum.enabled = False")
+    if (threads := wanted.options.get("threads", "1")) != "1" or wanted.one_thread:
+        lines.append(f"torch.set_num_threads({threads})")
     return tuple(lines)
 
 
 def _settings(wanted: Wanted) -> str:
-    changed = [f"{key}={value}" for key, value in wanted.options.items() if key in ("mkldnn", "matmul_precision")]
-    threads = "one thread" if wanted.one_thread else "default threads"
-    return f"eager mode, {wanted.device}, {', '.join(changed)}, {threads}"
+    changed = [f"{key}={value}" for key, value in wanted.options.items() if key in _SAID]
+    number = wanted.options.get("threads", "1")
+    threads = f"{number} threads" if number != "1" else "one thread" if wanted.one_thread else "default threads"
+    mode = "eager mode" if wanted.options.get("compile", "eager") == "eager" else "torch.compile"
+    return f"{mode}, {wanted.device}, {', '.join(changed)}, {threads}"

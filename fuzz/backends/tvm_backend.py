@@ -27,6 +27,7 @@ from fuzz.backends.base import (
     last_line,
 )
 from fuzz.backends.spelling import Spelling, Wanted
+from fuzz.backends.tvm_host import host
 from fuzz.backends.tvm_schedules import Scheduled, scheduled
 from fuzz.backends.tvm_spelling import spelled
 from strategies.moves import canonical_schedule
@@ -171,13 +172,17 @@ def _compile(function: Any, target: Any) -> Any:
 def _target(options: Mapping[str, str]) -> Any:
     """The TVM target of the options; Unsupported for FMA switches where they mean nothing."""
     wanted: dict[str, Any] = {"kind": "llvm"}
+    switches: list[str] = []
     if options.get("mcpu", "generic") == "host":
-        wanted["mcpu"] = str(tvm.target.Target.from_device("cpu").attrs["mcpu"])
+        wanted["mcpu"], hidden = host()
+        switches += hidden
     fma = options.get("fma", "default")
     if fma != "default":
         if platform.machine().lower() not in ("x86_64", "amd64"):
             raise Unsupported(f"tvm option fma={fma} exists on x86-64 only: this is {platform.machine()}")
-        wanted["mattr"] = ["+fma" if fma == "on" else "-fma"]
+        switches = [*(switch for switch in switches if switch != "-fma"), "+fma" if fma == "on" else "-fma"]
+    if switches:
+        wanted["mattr"] = switches
     if options.get("fast_math", "off") == "on":
         wanted["fast-math"] = True
     return tvm.target.Target(wanted)

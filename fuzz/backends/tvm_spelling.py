@@ -10,6 +10,7 @@ from typing import Any
 
 from fuzz.backends.extraction import Extract, Unspellable, extract, literal
 from fuzz.backends.spelling import Spelling, Wanted
+from fuzz.backends.tvm_host import host
 
 _HOST = "str(tvm.target.Target.from_device('cpu').attrs['mcpu'])"
 
@@ -39,10 +40,14 @@ def spelled(wanted: Wanted) -> Spelling:
 
 def _target(options: Mapping[str, str]) -> str:
     wanted = {"kind": repr("llvm")}
+    switches: list[str] = []
     if options.get("mcpu", "generic") == "host":
         wanted["mcpu"] = _HOST
+        switches += host()[1]
     if (fma := options.get("fma", "default")) != "default":
-        wanted["mattr"] = repr(["+fma" if fma == "on" else "-fma"])
+        switches = [*(switch for switch in switches if switch != "-fma"), "+fma" if fma == "on" else "-fma"]
+    if switches:
+        wanted["mattr"] = repr(switches)
     if options.get("fast_math", "off") == "on":
         wanted["fast-math"] = "True"
     if len(wanted) == 1:
