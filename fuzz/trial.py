@@ -231,4 +231,8 @@ class _Trial:
         plain = self._plain.get(target.without(prepared.same_bits)) if prepared.same_bits else None
         if plain is None:
             return judgement
-        return unchanged(values, plain[output], prepared.kernel.facts.get("schedule", ""), judgement)
+        facts = prepared.kernel.facts
+        if "schedule" in facts:
+            return unchanged(values, plain[output], facts["schedule"], judgement)
+        changed = ", ".join(f"{name}={value}" for name, value in target.options if name in prepared.same_bits)
+        return unchanged(values, plain[output], changed, judgement, "options", "no result depends on")

@@ -9,21 +9,25 @@ from fuzz.judge import Judgement
 from results.verdicts import VERDICTS
 
 VARIANT = "schedule_variant"
+ORDER_KEPT = "no sum is reordered by"
+"""Why a schedule may not change a bit."""
 
 
-def unchanged(values: Array, plain: Array, changes: str, judgement: Judgement) -> Judgement:
+def unchanged(
+    values: Array, plain: Array, changes: str, judgement: Judgement, what: str = "schedule", why: str = ORDER_KEPT
+) -> Judgement:
     """`judgement` of an output, or `schedule_variant` where bits differ from those of the `plain` target.
 
     NaN equals NaN whatever its payload, 0 does not equal -0. A finding keeps its verdict, which says more.
-    `changes` names what the options did.
+    `changes` names what the options did, `what` the options, and `why` says that they change no bit.
     """
     differ = differing(values, plain)
     if not differ.size:
         return judgement
     first = int(differ[0])
     what = (
-        f"{differ.size} of {values.size} elements are not those of the default schedule bit for bit, the first at "
-        f"{first}: {values.reshape(-1)[first]!s} for {plain.reshape(-1)[first]!s}, although no sum is reordered by "
+        f"{differ.size} of {values.size} elements are not those of the default {what} bit for bit, the first at "
+        f"{first}: {values.reshape(-1)[first]!s} for {plain.reshape(-1)[first]!s}, although {why} "
         f"{changes}"
     )
     if VERDICTS[judgement.verdict].finding:

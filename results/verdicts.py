@@ -41,7 +41,7 @@ _TABLE: tuple[tuple[str, bool, str], ...] = (
     ("batch_variant", True, "depends on the size of the batch beyond what rounding explains"),
     ("layout_variant", True, "depends on the memory layout beyond what rounding explains"),
     ("position_variant", True, "depends on the position in the array beyond what rounding explains"),
-    ("schedule_variant", True, "depends on a schedule that may not change it"),
+    ("schedule_variant", True, "depends on a schedule or an option that may not change it"),
     ("nondeterministic", True, "changes from run to run on the same input beyond what rounding explains"),
     ("unstable", True, "loses more than rounding and conditioning explain, in proportion to the precision"),
     ("identity_broken", True, "breaks an identity that the operator must keep"),

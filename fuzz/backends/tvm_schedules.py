@@ -39,6 +39,22 @@ def scheduled(function: Any, schedule: str, *, unsafe: bool = False) -> Schedule
     moves = parsed(schedule)
     if not moves:
         return Scheduled(function, (), True)
+    program, refused = _decoded(function, moves, unsafe)
+    if not program.primitives:
+        return Scheduled(function, (), True, refused)
+    return Scheduled(program.function, tuple(program.primitives), program.keeps_bits, refused)
+
+
+def statements(function: Any, schedule: str, *, unsafe: bool = False) -> tuple[str, ...]:
+    """What `scheduled` does as Python statements on `sch`, an s_tir.Schedule of `function`: TVM's own trace of it."""
+    program, _ = _decoded(function, parsed(schedule), unsafe)
+    if not program.primitives:
+        return ()
+    return tuple(str(line) for line in program.schedule.trace.simplified(True).as_python())
+
+
+def _decoded(function: Any, moves: tuple[tuple[int, int, int], ...], unsafe: bool) -> tuple[Program, tuple[str, ...]]:
+    """The program after the moves, and what TVM refused of them."""
     program = Program(function, unsafe)
     refused: list[str] = []
     for what, where, how in moves:
@@ -52,6 +68,4 @@ def scheduled(function: Any, schedule: str, *, unsafe: bool = False) -> Schedule
         except s_tir.ScheduleError:
             refused += program.primitives[done:]
             del program.primitives[done:]
-    if not program.primitives:
-        return Scheduled(function, (), True, tuple(refused))
-    return Scheduled(program.function, tuple(program.primitives), program.keeps_bits, tuple(refused))
+    return program, tuple(refused)

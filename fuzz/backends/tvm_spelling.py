@@ -5,37 +5,65 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from fuzz.backends.extraction import Extract, Unspellable, extract, literal
 from fuzz.backends.spelling import Spelling, Wanted
 from fuzz.backends.tvm_host import host
+from fuzz.backends.tvm_schedules import statements
+from strategies.precision import precision
 
+GUARDS = (
+    "MARGIN, FILL, GUARDED = 4096, 0xA5, []",
+    """def guarded(shape, kind):
+    \"\"\"An output buffer as aligned as TVM's own, with MARGIN bytes of FILL on both sides, kept in GUARDED.\"\"\"
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    room = np.full(size + 2 * MARGIN + 64, FILL, np.uint8)
+    start = -room.ctypes.data % 64
+    whole = room[start : start + size + 2 * MARGIN]
+    GUARDED.append(whole)
+    return whole[MARGIN:-MARGIN].view(kind).reshape(shape)""",
+)
 _HOST = "str(tvm.target.Target.from_device('cpu').attrs['mcpu'])"
 
 
 def spelled(wanted: Wanted) -> Spelling:
     """The kernel that TvmBackend.prepare would compile: its te body, else the relax operator it legalizes."""
-    if any(wanted.options.get(name) for name in ("schedule", "unsafe_schedule")):
-        raise Unspellable("a schedule has no text there: `ulpfuzz repro --source` prints the scheduled program")
+    schedule = _schedule(wanted)
     body = getattr(wanted.implementation.function, "__wrapped__", None)
     if body is not None:
         found = extract(body, tuple(wanted.inputs), wanted.attributes)
         imports: tuple[str, ...] = ("from tvm import te", *found.imports)
-        definitions, lines = found.definitions, _te(wanted, found)
+        definitions, lines = found.definitions, _te(wanted, found, schedule)
     else:
+        operation = _operation(wanted.implementation.function, wanted.inputs, wanted.attributes)
         imports, definitions = ("from tvm import relax",), ()
-        lines = _relax(wanted, _operation(wanted.implementation.function, wanted.inputs, wanted.attributes))
+        lines = _lowered(wanted, operation, schedule) if schedule or wanted.guarded else _relax(wanted, operation)
+    buffers = (*GUARDS, *definitions) if wanted.guarded else definitions
     return Spelling(
-        imports=("import tvm", *imports),
-        definitions=(f"TARGET = tvm.target.Target({_target(wanted.options)})", *definitions),
+        imports=("import tvm", *(["from tvm import s_tir"] if schedule else []), *imports),
+        definitions=(f"TARGET = tvm.target.Target({_target(wanted.options)})", *buffers),
         body=lines,
         versions=(("tvm", "tvm.__version__"),),
         settings=f"LLVM on the CPU, mcpu {wanted.options.get('mcpu', 'generic')}, "
-        f"fma {wanted.options.get('fma', 'default')}, fast-math {wanted.options.get('fast_math', 'off')}",
+        f"fma {wanted.options.get('fma', 'default')}, fast-math {wanted.options.get('fast_math', 'off')}"
+        f"{', schedule as in the script' if schedule else ''}",
         requires=("tvm",),
     )
+
+
+def _schedule(wanted: Wanted) -> tuple[str, ...]:
+    """Statements that schedule `function`, as TVM records them; none for the function as it is."""
+    safe, unsafe = (wanted.options.get(name, "") for name in ("schedule", "unsafe_schedule"))
+    if not (safe or unsafe):
+        return ()
+    arrays = [np.zeros(shape, precision(wanted.dtype).numpy) for shape in wanted.inputs.values()]
+    function = wanted.implementation.function(*arrays, **wanted.attributes)
+    done = statements(function, safe or unsafe, unsafe=bool(unsafe))
+    return ("sch = s_tir.Schedule(function)", *done, "function = sch.mod['main']") if done else ()
 
 
 def _target(options: Mapping[str, str]) -> str:
@@ -55,35 +83,68 @@ def _target(options: Mapping[str, str]) -> str:
     return "{" + ", ".join(f"{key!r}: {value}" for key, value in wanted.items()) + "}"
 
 
-def _te(wanted: Wanted, found: Extract) -> tuple[str, ...]:
+def _te(wanted: Wanted, found: Extract, schedule: tuple[str, ...]) -> tuple[str, ...]:
     names = list(wanted.inputs)
     placed = (f"{n} = te.placeholder({n}.shape, {n}.dtype.name, name={n!r})" for n in names)
-    results, tensors = (["*computed"], "computed") if wanted.several else (["computed"], "[computed]")
+    results = "*computed" if wanted.several else "computed"
     return (
         f"arrays = [{', '.join(names)}]",
         *placed,
         f"computed = {found.result}",
-        f"function = te.create_prim_func([{', '.join([*names, *results])}]).with_attr('global_symbol', 'main')",
+        f"function = te.create_prim_func([{', '.join([*names, results])}])",
+        *schedule,
+        *_called(wanted, "computed" if wanted.several else "[computed]", "arrays"),
+    )
+
+
+def _called(wanted: Wanted, results: str, arrays: str) -> tuple[str, ...]:
+    """Compile `function` and call it on the NumPy arrays in `arrays`; `results` have the shapes of the outputs."""
+    made = "tvm.runtime.empty([int(n) for n in t.shape], str(t.dtype))"
+    if wanted.guarded:
+        made = "tvm.runtime.from_dlpack(guarded([int(n) for n in t.shape], str(t.dtype)))"
+    return (
+        "function = function.with_attr('global_symbol', 'main')",
         "kernel = tvm.compile(tvm.IRModule({'main': function}), target=TARGET)['main']",
-        f"results = [tvm.runtime.empty([int(n) for n in t.shape], str(t.dtype)) for t in {tensors}]",
-        "kernel(*[tvm.runtime.tensor(a) for a in arrays], *results)",
+        f"results = [{made} for t in {results}]",
+        f"kernel(*[tvm.runtime.tensor(a) for a in {arrays}], *results)",
         f"return results[{wanted.output}].numpy()",
+    )
+
+
+def _lowered(wanted: Wanted, operation: str, schedule: tuple[str, ...]) -> tuple[str, ...]:
+    """The function that relax lowers to, which can be scheduled, called without relax's virtual machine."""
+    names = list(wanted.inputs)
+    return (
+        f"arrays = [{', '.join(names)}]",
+        *_built(names, operation),
+        "lowered = relax.transform.LegalizeOps()(builder.get())",
+        "function = next(f for f in lowered.functions.values() if isinstance(f, tvm.tirx.PrimFunc))",
+        *schedule,
+        f"shapes = [parameter.ty for parameter in function.params][{len(names)}:]",
+        *_called(wanted, "shapes", "arrays"),
     )
 
 
 def _relax(wanted: Wanted, operation: str) -> tuple[str, ...]:
     names = list(wanted.inputs)
-    typed = (f"{n} = relax.Var({n!r}, relax.TensorType({n}.shape, {n}.dtype.name))" for n in names)
     return (
         f"tensors = [{', '.join(f'tvm.runtime.tensor({n})' for n in names)}]",
+        *_built(names, operation),
+        "machine = relax.VirtualMachine(tvm.compile(builder.get(), target=TARGET), tvm.cpu())",
+        "return machine['main'](*tensors).numpy()",
+    )
+
+
+def _built(names: Sequence[str], operation: str) -> tuple[str, ...]:
+    """A relax function of one operator."""
+    typed = (f"{n} = relax.Var({n!r}, relax.TensorType({n}.shape, {n}.dtype.name))" for n in names)
+    return (
         *typed,
         "builder = relax.BlockBuilder()",
         f"with builder.function('main', [{', '.join(names)}]):",
         "    with builder.dataflow():",
         f"        computed = builder.emit_output(builder.emit({operation}))",
         "    builder.emit_func_output(computed)",
-        "machine = relax.VirtualMachine(tvm.compile(builder.get(), target=TARGET), tvm.cpu())",
-        "return machine['main'](*tensors).numpy()",
     )
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fuzz.reproduction import literals
 from fuzz.reproduction.facts import Facts
-from fuzz.reproduction.specimen import DTYPE, MODIFIES, NONFINITE, OVERRUNS, RAISED, RANGE, RHO, Failing
+from fuzz.reproduction.specimen import DIFFERS, DTYPE, MODIFIES, NONFINITE, OVERRUNS, RAISED, RANGE, RHO, Failing
 from fuzz.thresholds import FLAG
 from results.verdicts import VERDICTS
 from strategies.contract import Contract, Shape
@@ -136,6 +136,17 @@ def examine():
     print("the call returned")
     return False
 '''
+_DIFFERS = '''
+def examine():
+    """Whether a bit of the result depends on what may not change one. NaN equals NaN, 0 does not equal -0."""
+    value, due = compute({arguments}), unchanged({arguments})
+    bits = np.dtype(f"u{{value.dtype.itemsize}}")
+    differ = (value.view(bits) != due.view(bits)) & ~((value != value) & (due != due))
+    print(f"differ   {{int(differ.sum())}} of {{differ.size}} elements")
+    if differ.any():
+        print(f"value    {{value[differ][0]!r}}\\ndue      {{due[differ][0]!r}}")
+    return bool(differ.any())
+'''
 _MODIFIES = '''
 def examine():
     """Whether the call changes its inputs."""
@@ -173,6 +184,8 @@ def check(
     if shape is not None:
         claim = f"{source} in {dtype}: the result has another shape than is due"
         return Check(name, claim, computes, _SHAPE, (("DUE", repr(shape), "the shape that is due"),))
+    if failing.kind == DIFFERS:
+        return Check(name, claim, computes, _DIFFERS)
     if facts is None:
         return _of_call(name, claim, computes, dtype, verdict, failing)
     p = precision(dtype)

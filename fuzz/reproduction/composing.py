@@ -14,8 +14,9 @@ from fuzz.reproduction import checks, facts
 from fuzz.reproduction.checks import RETURNED
 from fuzz.reproduction.reduction import Stage
 from fuzz.reproduction.script import Text, safe_names
-from fuzz.reproduction.specimen import DTYPE, OVERRUNS, RAISED, Examiner
+from fuzz.reproduction.specimen import DIFFERS, DTYPE, OVERRUNS, RAISED, Examiner
 from fuzz.reproduction.subject import Subject
+from fuzz.targets import Target
 
 _NO_ARRAY = re.compile(r"TypeError: \S+ function .* returned (None|\d+ arrays):")
 
@@ -39,17 +40,21 @@ def compose(subject: Subject, examiner: Examiner, stage: Stage, beside: str, one
         one_thread=one_thread,
         guarded=failing.kind == OVERRUNS,
     )
-    note = ""
+    plain = examiner.without_options(specimen) if failing.kind == DIFFERS else None
+    note, unchanged = "", tuple[str, ...]()
     shape = bench.output_shapes[failing.output] if failing.error.startswith(f"{RETURNED}shape ") else None
     try:
         spelling = backend(specimen.target.backend).spell(wanted)
         if failing.kind == DTYPE and spelling.dtype:
             raise Unspellable(f"its text passes {dtype} on as {spelling.dtype}")
+        if plain is not None:
+            unchanged = _unchanged(structs.replace(wanted, options=plain.all_options()), spelling, plain)
         if failing.kind == RAISED and shape is None and _of_the_result(failing.error):
             raise Unspellable("what is wrong is what it returns")
     except Unspellable as reason:
         note = f"The kernel has no text of its own ({reason}): the script calls it through ulpfuzz."
-        spelling = _through_ulpfuzz(subject, wanted, names)
+        spelling = _through_ulpfuzz(subject, wanted, names, subject.target)
+        unchanged = _through_ulpfuzz(subject, wanted, names, plain).body if plain is not None else ()
         shape = None
         if failing.kind == OVERRUNS:
             failing = structs.replace(failing, kind=RAISED)
@@ -58,7 +63,15 @@ def compose(subject: Subject, examiner: Examiner, stage: Stage, beside: str, one
     check = checks.check(contract, source, dtype, subject.verdict, failing, known, shape)
     title = f"{source}: {subject.verdict.replace('_', ' ')} in {dtype}"
     inputs = {names[name]: values for name, values in specimen.arrays.items()}
-    return Text(title, spelling, inputs, dtype, check, beside, note)
+    return Text(title, spelling, inputs, dtype, check, beside, unchanged, note)
+
+
+def _unchanged(wanted: Wanted, spelling: Spelling, plain: Target) -> tuple[str, ...]:
+    """Statements of the kernel without options, in a script that has the definitions of the one with them."""
+    other = backend(plain.backend).spell(wanted)
+    if other.definitions != spelling.definitions or not set(other.imports) <= set(spelling.imports):
+        raise Unspellable("its options are settings of the whole process")
+    return other.body
 
 
 def _of_the_result(error: str) -> bool:
@@ -76,9 +89,9 @@ def _source(backend_name: str, implementation: Implementation) -> str:
     return f"{backend_name} {implementation.operator} ({shown})"
 
 
-def _through_ulpfuzz(subject: Subject, wanted: Wanted, names: dict[str, str]) -> Spelling:
+def _through_ulpfuzz(subject: Subject, wanted: Wanted, names: dict[str, str], whose: Target) -> Spelling:
     inputs = ", ".join(f"{name!r}: {safe}" for name, safe in names.items())
-    target = structs.replace(subject.target, dtype=wanted.dtype).spelling(wanted.dtype)
+    target = structs.replace(whose, dtype=wanted.dtype).spelling(wanted.dtype)
     files = [str(Path(path).resolve()) for path in subject.extensions]
     call = (
         f"call({wanted.implementation.operator!r}, {target!r}, {{{inputs}}}, {dict(wanted.attributes)!r}, EXTENSIONS)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import keyword
+import re
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,6 +45,8 @@ class Text(Struct, frozen=True):
     check: Check
     beside: str = ""
     """Name of the .npz file that holds what is too large for the script."""
+    unchanged: tuple[str, ...] = ()
+    """Statements of a second function, without what may not change a bit; empty where the check compares no two."""
     note: str = ""
     """Said in the docstring, where the script is not what one would expect."""
 
@@ -123,6 +126,9 @@ class Text(Struct, frozen=True):
         body = "\n".join(f"    {line}" for line in self.spelling.body)
         compute = f'def compute({", ".join(self.inputs)}):\n    """{_docstring(self.check.computes)}"""\n{body}'
         check = self.check.function.format(arguments=self._arguments(), names=", ".join(self.inputs))
+        other = "\n".join(f"    {line}" for line in self.unchanged)
+        about = "The same without what may not change a bit."
+        unchanged = f'def unchanged({", ".join(self.inputs)}):\n    """{about}"""\n{other}' if other else ""
         definitions = self.spelling.definitions
         loose = [text for text in definitions if not text.startswith("def ")]
         return [
@@ -130,6 +136,7 @@ class Text(Struct, frozen=True):
             "\n".join(loose),
             *(text for text in definitions if text.startswith("def ")),
             compute,
+            unchanged,
             check,
         ]
 
@@ -218,14 +225,26 @@ TAKEN = frozenset(
         "examine",
         "cpu",
         "guarded",
+        "unchanged",
+        "one",
+        "parts",
+        "s_tir",
+        "sch",
+        "lowered",
+        "shapes",
     ]
 )
 """Names that scripts use themselves."""
+_HANDLE = re.compile(r"[blv][0-9]+")
+"""What TVM's traces call blocks, loops and numbers."""
 
 
 def safe_names(names: list[str]) -> dict[str, str]:
     """Names that can be parameters: those of the inputs, or input0, input1, ... where one of them cannot."""
-    if all(name.isidentifier() and not keyword.iskeyword(name) and name not in TAKEN for name in names):
+    if all(
+        name.isidentifier() and not keyword.iskeyword(name) and name not in TAKEN and not _HANDLE.fullmatch(name)
+        for name in names
+    ):
         return {name: name for name in names}
     return {name: f"input{number}" for number, name in enumerate(names)}
 

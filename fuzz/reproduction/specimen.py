@@ -15,11 +15,14 @@ from fuzz.outside import outside
 from fuzz.rounding import misrounded
 from fuzz.targets import Target
 from fuzz.thresholds import FLAG
+from fuzz.unchanged import differing
 from fuzz.workbench import Bench, Workbench
 from strategies.contract import Criterion
 from strategies.problem import Problem
 
 RHO, NONFINITE, MISROUNDED, RANGE, DTYPE, RAISED = "rho", "nonfinite", "misrounded", "range", "dtype", "raised"
+DIFFERS = "differs"
+"""From the same target without the options that may not change a bit."""
 DIES, MODIFIES, OVERRUNS = "dies", "modifies", "overruns"
 
 OF_PROCESS = frozenset({DIES, MODIFIES, OVERRUNS})
@@ -33,6 +36,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "raised": (RAISED,),
     "out_of_memory": (RAISED,),
     "subnormals_flushed": (RHO, NONFINITE),
+    "schedule_variant": (DIFFERS,),
     "crashed": (DIES,),
     "timed_out": (DIES,),
     "input_modified": (MODIFIES,),
@@ -98,6 +102,8 @@ class Examiner:
         if not isinstance(outcome, Ran):
             failed = {"dtype_mismatch": DTYPE, "raised": RAISED, "out_of_memory": RAISED}.get(outcome.verdict)
             return Failing(failed, output or 0, -1, math.inf, outcome.error) if failed in kinds and failed else None
+        if DIFFERS in kinds:
+            return self._differing(bench, specimen.target, outcome, output)
         found = [
             failing
             for number, values in enumerate(outcome.values)
@@ -106,6 +112,21 @@ class Examiner:
             if (failing := _look(bench, specimen.target.dtype, number, values, kind)) is not None
         ]
         return max(found, key=lambda failing: failing.size, default=None)
+
+    def without_options(self, specimen: Specimen) -> Target:
+        """The target without the options that may not change a bit."""
+        return specimen.target.without(self.bench(specimen).prepared(specimen.target).same_bits)
+
+    def _differing(self, bench: Bench, target: Target, outcome: Ran, output: int | None) -> Failing | None:
+        """The first element that is not that of the target without its options."""
+        plain = target.without(bench.prepared(target).same_bits)
+        other = execute(bench, plain, CAMPAIGN, lambda stage: None, lambda: None) if plain != target else None
+        if not isinstance(other, Ran):
+            return None
+        for number, pair in enumerate(zip(outcome.values, other.values, strict=True)):
+            if output in (None, number) and (at := differing(*pair)).size:
+                return Failing(DIFFERS, number, int(at[0]), math.inf)
+        return None
 
 
 def _look(bench: Bench, dtype: str, output: int, values: Array, kind: str) -> Failing | None:
