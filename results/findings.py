@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,12 @@ _OF_THE_CALL = NO_VALUE | {"input_modified", "out_of_bounds_write", "dtype_misma
 
 ANY_SCHEDULE = "regexp_replace(coalesce(options, ''), 'schedule=[0-9.]+', 'schedule=any')"
 """In SQL, the options of a target, all its schedules taken together: a defect that many random ones meet is one."""
+
+
+def any_schedule(options: str) -> str:
+    """The same in Python: "schedule=2.1" as "schedule=any"."""
+    return re.sub(r"schedule=[0-9.]+", "schedule=any", options, count=1)
+
 
 _COLUMNS = {name: f"coalesce({name}, '') AS {name}" for name in SIGNATURE} | {
     "options": f"{ANY_SCHEDULE} AS options",

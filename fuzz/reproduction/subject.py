@@ -166,10 +166,13 @@ def _group(groups: list[FindingGroup], name: str, directory: Path) -> FindingGro
 
 def _belongs(row: Row, group: FindingGroup) -> bool:
     """Whether a row has the signature of a finding; an empty output or region stands for any."""
-    names = ("operator", "backend", "device", "options", "dtype", "verdict")
+    from results.findings import any_schedule
+
+    names = ("operator", "backend", "device", "dtype", "verdict")
     same = all((row[name] or "") == getattr(group, name) for name in names)
     return (
         same
+        and any_schedule(row["options"] or "") == group.options
         and group.output in ("", row["output"] or "")
         and (row["region"] or "") == group.region
         and (row["provenance"] == "composed") == (group.provenance == "composed")
