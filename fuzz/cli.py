@@ -65,6 +65,9 @@ def run(
     ] = [],  # noqa: B006
     targets: Annotated[str | None, typer.Option(help="Targets, e.g. torch,tvm:llvm[mcpu=host]. Default: all.")] = None,
     pairs: Annotated[list[str], typer.Option("--pair", metavar="A/B", help="Also compare target A with B.")] = [],  # noqa: B006
+    options: Annotated[
+        int | None, typer.Option(metavar="N", help="Run N random settings of each target's options a problem, too.")
+    ] = None,
     schedules: Annotated[
         int | None, typer.Option(metavar="N", help="Run N random legal schedules of TVM a problem, too.")
     ] = None,
@@ -116,6 +119,7 @@ def run(
         dtypes=dtypes,
         targets=targets,
         pairs=pairs,
+        options=options,
         schedules=schedules,
         unsafe_schedules=unsafe_schedules,
         plan=plan,

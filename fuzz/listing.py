@@ -57,6 +57,16 @@ def _backends(out: Console) -> None:
     _table(out, ("backend", "state", "options", "what it is"), rows)
 
 
+def _options(out: Console) -> None:
+    rows = []
+    for backend in BACKENDS.values():
+        for o in backend.options:
+            values = ", ".join(o.choices) or f"e.g. {o.example}"
+            random = ", ".join(o.values) if len(o.values) > 1 else "only by name"
+            rows.append((backend.name, o.name, values, o.default, random, o.doc))
+    _table(out, ("backend", "option", "values", "default", "drawn by --options", "what it does"), rows)
+
+
 def _targets(out: Console) -> None:
     rows = []
     for backend in BACKENDS.values():
@@ -79,6 +89,7 @@ def _recipes(out: Console) -> None:
 _LISTS: dict[str, Callable[[Console], None]] = {
     "operators": _operators,
     "backends": _backends,
+    "options": _options,
     "targets": _targets,
     "recipes": _recipes,
 }

@@ -13,7 +13,7 @@ from fuzz import exhaustive
 from fuzz.drawing import DRAWN, SURVEY
 from fuzz.operators import operator
 from fuzz.request import CampaignSpec
-from fuzz.schedules import with_schedules
+from fuzz.schedules import with_drawn
 from fuzz.spec import Resolved
 from fuzz.targets import Target, parse_target
 from fuzz.trial import Cell
@@ -172,7 +172,8 @@ def _survey_records(resolved: Resolved) -> tuple[SurveyRecord, ...]:
         home = narrowest(tuple(target.dtype for target in targets))
         for problem in resolved.spec.problems:
             about = {"operator": problem.operator, "home": home}
-            names = tuple(t.spelling(home) for t in with_schedules(resolved.spec, targets, about))
+            every = with_drawn(resolved.spec, targets, problem.operator, about)
+            names = tuple(target.spelling(home) for target in every)
             records.append(SurveyRecord(problem.operator, home, names, tuple((names[a], names[b]) for a, b in pairs)))
     return tuple(records)
 

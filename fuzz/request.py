@@ -49,6 +49,8 @@ class CampaignSpec(Struct, frozen=True, rename={"problems": "problem", "dtypes":
     pairs: tuple[tuple[str, str], ...] = ()
     title: str | None = None
     published: Published | None = None
+    options: int = 0
+    """Random settings of options a problem, as further targets of each target that has options to set."""
     schedules: int = 0
     """Random legal schedules a problem, as further targets of each target that takes them."""
     unsafe_schedules: int = 0

@@ -1,4 +1,7 @@
-"""Random schedules as further targets of a campaign: drawn when it is created, written into campaign.json."""
+"""Random schedules and settings of options as further targets of a campaign, drawn when it is created.
+
+They are written into campaign.json.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from msgspec import structs
 
 from fuzz.backends import backend
 from fuzz.errors import UserError
+from fuzz.options import drawn, table
 from fuzz.request import CampaignSpec
 from fuzz.targets import Target
 from strategies.canonical import identity
@@ -19,8 +23,13 @@ OPTIONS = {"schedules": "schedule", "unsafe_schedules": "unsafe_schedule"}
 """The option of a target that each number of a campaign is about."""
 
 
-def check_schedules(spec: CampaignSpec, targets: Sequence[Target]) -> None:
-    """UserError for a number out of range, or where no target takes schedules."""
+def check_drawn(spec: CampaignSpec, targets: Sequence[Target]) -> None:
+    """UserError for a number out of range, or where no target takes schedules or options."""
+    if not 0 <= spec.options <= MOST:
+        raise UserError(f"--options {spec.options}: use a whole number from 0 to {MOST}")
+    if spec.options and not any(table(t, problem.operator) for t in targets for problem in spec.problems):
+        names = ", ".join(dict.fromkeys(target.backend for target in targets))
+        raise UserError(f"--options: {names} has no options for these operators: see `ulpfuzz list options`")
     for field, option in OPTIONS.items():
         number = getattr(spec, field)
         flag = field.replace("_", "-")
@@ -36,26 +45,31 @@ def takes(target: Target, option: str) -> bool:
     return option in declared and not set(OPTIONS.values()) & set(dict(target.options))
 
 
-def with_schedules(spec: CampaignSpec, targets: Sequence[Target], about: dict[str, Any]) -> tuple[Target, ...]:
-    """`targets`, and for each that takes them the schedules drawn, safe ones first.
+def with_drawn(
+    spec: CampaignSpec, targets: Sequence[Target], operator: str, about: dict[str, Any]
+) -> tuple[Target, ...]:
+    """`targets`, and for each that takes them the settings of options and the schedules drawn, unsafe ones last.
 
     They are independent draws: a pure function of the campaign's seed, the target and `about`, what the schedules are
     for (a problem, or an operator whose problems a survey draws). A schedule drawn twice is drawn anew.
     """
     found = list(targets)
+    for target in targets if spec.options else ():
+        settings = drawn(target, operator, spec.options, spec.seed, about)
+        found += [setting for setting in settings if setting not in found]
     for field, option in OPTIONS.items():
         number = getattr(spec, field)
         for target in targets:
             if number and takes(target, option):
                 named = target.spelling(target.dtype)
                 seed = identity({"seed": spec.seed, "target": named, "option": option, "of": about})
-                for text in _drawn(int(seed, 16), number):
+                for text in _schedules(int(seed, 16), number):
                     options = tuple(sorted((*target.options, (option, text))))
                     found.append(structs.replace(target, options=options))
     return tuple(found)
 
 
-def _drawn(seed: int, number: int) -> list[str]:
+def _schedules(seed: int, number: int) -> list[str]:
     from strategies.generation import schedules
     from strategies.iid import independent
 

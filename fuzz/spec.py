@@ -20,7 +20,7 @@ from fuzz.errors import UserError, unknown
 from fuzz.grid import grid
 from fuzz.operators import operator
 from fuzz.request import CampaignSpec, ProblemSpec
-from fuzz.schedules import check_schedules, with_schedules
+from fuzz.schedules import check_drawn, with_drawn
 from fuzz.standard import expanded, named
 from fuzz.targets import Target, default_targets, parse_target, require_installed, require_offer
 from fuzz.trial import Cell
@@ -129,7 +129,7 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
     skipped: dict[str, None] = {}
     for dtype in spec.dtypes:
         targets, missing = _targets(spec, dtype)
-        check_schedules(spec, targets)
+        check_drawn(spec, targets)
         groups.append(targets)
         skipped.update(dict.fromkeys(missing))
     pairs = tuple(_pairs(spec, targets) for targets in groups)
@@ -147,7 +147,8 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
                 home = _home(targets)
                 for one in expanded(spec, problem, home):
                     found = _problem(one, home, base)
-                    cells.append(Cell(found, with_schedules(spec, targets, {"problem": found.id}), compared))
+                    every = with_drawn(spec, targets, problem.operator, {"problem": found.id})
+                    cells.append(Cell(found, every, compared))
     _refuse_repetitions(spec, cells, groups)
     return Resolved(spec, end, tuple(cells), tuple(groups), pairs, tuple(skipped))
 

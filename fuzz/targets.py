@@ -41,6 +41,10 @@ class Target(Struct, frozen=True, order=True):
         kept = tuple((key, value) for key, value in self.options if key not in options)
         return structs.replace(self, options=kept)
 
+    def endangers(self) -> bool:
+        """Whether its kernels may write where they should not."""
+        return bool(self.options) and backend(self.backend).endangers(dict(self.options))
+
     def require_device(self) -> None:
         """UserError when the device is not present. Imports the library only for another device than the default."""
         found = backend(self.backend)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -136,12 +136,20 @@ class _Trial:
             if rung is not home:
                 copy_inputs(home.arena.arrays, rung.arena.arrays)
             rung.refresh()
-        outcomes = [self._outcome(number) for number in range(len(self.cell.targets))]
-        self._keep_plain(outcomes)
-        for number, outcome in enumerate(outcomes):
-            self._number = number
-            self._target_rows(number, outcome)
         targets = self.cell.targets
+        unsafe = [number for number, target in enumerate(targets) if target.endangers()]
+        safe = [number for number in range(len(targets)) if number not in unsafe]
+        outcomes: dict[int, Outcome] = {}
+        for numbers in filter(None, (safe, unsafe)):  # judged, ladder and all, before anything unsafe runs
+            outcomes |= {number: self._outcome(number) for number in numbers}
+            self._keep_plain(outcomes)
+            for number in numbers:
+                self._number = number
+                self._target_rows(number, outcomes[number])
+        if unsafe:
+            place = {target.spelling(self.problem.home): number for number, target in enumerate(targets)}
+            self.result.rows.sort(key=lambda row: place[str(row["target"])])
+            self.result.elements.sort(key=lambda row: place[str(row["target"])])
         for first, second in self.cell.pairs:
             one, other = (targets[first], outcomes[first]), (targets[second], outcomes[second])
             found = pair_rows(self.bench, self.context, self.index, *one, *other)
@@ -156,9 +164,10 @@ class _Trial:
         self._number = number
         return self._run(self.bench, self.cell.targets[number], CAMPAIGN)
 
-    def _keep_plain(self, outcomes: Sequence[Outcome]) -> None:
+    def _keep_plain(self, outcomes: Mapping[int, Outcome]) -> None:
         """Copy the outputs that those of other targets may not differ from; run targets that are none of this trial."""
-        for number, (target, outcome) in enumerate(zip(self.cell.targets, outcomes, strict=True)):
+        for number, outcome in outcomes.items():
+            target = self.cell.targets[number]
             if not (target.options and isinstance(outcome, Ran)):
                 continue
             if not (same := self.bench.prepared(target).same_bits):

@@ -1,7 +1,7 @@
 """What to try: contracts, problems, recipes, sampling, schedules, and Hypothesis strategies over all of it.
 
 `import strategies` does not import Hypothesis; what needs it (`problems`, `shapes`, `settings`, `schedules`,
-`clusters`, `independent`, `explored`) does when first used.
+`options`, `clusters`, `independent`, `explored`) does when first used.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from strategies.exploration import clusters
     from strategies.generation import problems, schedules, settings, shapes
     from strategies.iid import explored, independent
+    from strategies.settings import options
 
 __all__ = [
     "POPULATION",
@@ -70,6 +71,7 @@ __all__ = [
     "input_shapes",
     "make_problem",
     "narrowest",
+    "options",
     "parse_recipe",
     "problem_from_plain",
     "problems",
@@ -89,6 +91,7 @@ _LAZY = {
     "shapes": "strategies.generation",
     "explored": "strategies.iid",
     "independent": "strategies.iid",
+    "options": "strategies.settings",
 }
 """Names whose module needs Hypothesis."""
 

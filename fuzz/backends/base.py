@@ -72,6 +72,14 @@ def anywhere(contract: Contract, implementation: Implementation) -> bool:
     return True
 
 
+def multiplies(contract: Contract, implementation: Implementation) -> bool:
+    """Of options about products of matrices and convolutions: two inputs share a dim that is summed over, or a kernel
+    lies within an image."""
+    reduced = {dim.name for dim in contract.dims if dim.reduced}
+    shared = any(sum(name in spec.dims for spec in contract.inputs) > 1 for name in reduced)
+    return shared or (len(contract.inputs) > 1 and any(dim.within for dim in contract.dims))
+
+
 class OptionSpec(Struct, frozen=True):
     """A declared option of a target.
 
@@ -200,6 +208,10 @@ class Backend:
         from fuzz.backends.extraction import Unspellable
 
         raise Unspellable(f"the backend {self.name} has no text for its kernels")
+
+    def endangers(self, options: Mapping[str, str]) -> bool:
+        """Whether a kernel with these options may write where it should not: it runs behind those of other targets."""
+        return False
 
     def explain(self, request: Request) -> tuple[str, ...]:
         """What options that are not plain words amount to for this problem, a line each. Compiles nothing."""

@@ -27,6 +27,7 @@ from fuzz.backends.base import (
     SimpleKernel,
     Unsupported,
     as_tuple,
+    multiplies,
 )
 from fuzz.backends.jax_spelling import spelled
 from fuzz.backends.spelling import Spelling, Wanted
@@ -52,7 +53,11 @@ class JaxBackend(Backend):
     options = (
         OptionSpec("mode", "jit", "jit: one compiled program; eager: each operation by itself", ("jit", "eager")),
         OptionSpec(
-            "precision", "default", "jax.default_matmul_precision, trace and call", ("default", "high", "highest")
+            "precision",
+            "default",
+            "jax.default_matmul_precision, trace and call",
+            ("default", "high", "highest"),
+            suits=multiplies,
         ),
         jax_batching.OPTION,
     )

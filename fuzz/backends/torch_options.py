@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import Any, TypeAlias
 
-from fuzz.backends.base import Implementation, Lazy, OptionSpec, Unsupported
+from fuzz.backends.base import Implementation, Lazy, OptionSpec, Unsupported, multiplies
 from strategies.contract import Contract, ContractError
 
 torch: Any = Lazy("torch")
@@ -72,6 +72,7 @@ OPTIONS = (
         "highest",
         "torch.set_float32_matmul_precision: lower ones may use bfloat16 or TF32 inside a float32 matmul",
         ("highest", "high", "medium"),
+        suits=multiplies,
     ),
 )
 

@@ -96,6 +96,9 @@ class TvmBackend(Backend):
         facts = _facts(target) | ({"schedule": "; ".join(made.primitives)} if made.primitives else {})
         return SimpleKernel(call, engine_owned=True, facts=facts, same_bits=SCHEDULES if keeps else ())
 
+    def endangers(self, options: Mapping[str, str]) -> bool:
+        return bool(options.get("unsafe_schedule"))
+
     def explain(self, request: Request) -> tuple[str, ...]:
         """The primitives of the schedule."""
         return _scheduled(request).primitives

@@ -172,7 +172,7 @@ def _belongs(row: Row, group: FindingGroup) -> bool:
     same = all((row[name] or "") == getattr(group, name) for name in names)
     return (
         same
-        and any_schedule(row["options"] or "") == group.options
+        and any_schedule(str(row["options"] or "")) == group.options
         and group.output in ("", row["output"] or "")
         and (row["region"] or "") == group.region
         and (row["provenance"] == "composed") == (group.provenance == "composed")

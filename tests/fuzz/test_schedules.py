@@ -88,7 +88,7 @@ def test_a_typed_schedule_is_spelled_canonically() -> None:
 
 
 @pytest.mark.heavy
-def test_a_campaign_with_schedules(tmp_path: Path) -> None:
+def test_a_campaign_with_drawn(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     asked = ("softmax", "--dims", "rows=3,n=11", "--targets", "tvm", "--trials", 2)
     cli.ok("run", *asked, "--schedules", 3, "--out", "run")
