@@ -118,6 +118,8 @@ def rearranged(request: Request, found: Arrangement, prepare: Callable[[Request]
 
 def spelled(wanted: Wanted, found: Arrangement, spell: Callable[[Wanted], Spelling]) -> Spelling:
     """What `spell` writes for arrays that lie as the options say, with the lines that make them so."""
+    if not found.moves and found.order == "C":  # the axis is there already
+        return spell(wanted)
     if not found.moves:
         return _prefixed(spell(wanted), [f"{name} = np.asfortranarray({name})" for name in wanted.inputs])
     rank = max(len(shape) for shape in wanted.inputs.values())

@@ -66,7 +66,7 @@ class TorchBackend(Backend):
         function: Callable[..., Any] = functools.partial(request.implementation.function, **request.attributes)
         views = tuple(_view(array) for array in request.inputs.values())
         if options.get("compile", "eager") == "inductor":
-            function = inductor(function)
+            function = inductor(function, views)
         if options.get("memory_format", "contiguous") == "channels_last":
             function = channels_last(function, tuple(view.dim() for view in views))
         if request.device == "cpu":

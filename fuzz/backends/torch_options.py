@@ -105,8 +105,8 @@ def channels_last(function: Function, ranks: tuple[int, ...]) -> Function:
     return call
 
 
-def inductor(function: Function) -> Function:
-    """`function` through torch.compile, for one set of shapes. It is compiled at its first call.
+def inductor(function: Function, tensors: tuple[Tensor, ...]) -> Function:
+    """`function` through torch.compile, for tensors of these shapes. It is compiled at its first call.
 
     torch keeps what it compiled with the code of a function, eight versions of it: each kernel gets code of its own.
     Nothing falls back to eager mode: what cannot be compiled whole raises.
@@ -114,6 +114,8 @@ def inductor(function: Function) -> Function:
     from torch._inductor import config
 
     config.compile_threads = 1  # workers of its own would outlive ours
+    with torch.inference_mode():
+        function(*tensors)  # modules are imported when first used, which the compiler cannot follow
 
     def call(*tensors: Tensor) -> Any:
         return function(*tensors)

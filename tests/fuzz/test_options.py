@@ -1,4 +1,4 @@
-"""Options as further targets: which there are for an operator, how they are drawn, and what a campaign makes of them."""
+"""Options as further targets: which there are for an operator, how they are drawn, what a campaign makes of them."""
 
 from __future__ import annotations
 
