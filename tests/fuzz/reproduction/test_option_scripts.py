@@ -184,7 +184,7 @@ dims = {n=16}
 inputs = {x="uniform(-100,-90)"}
 """
 WORDS = {
-    ("gelu", "mkldnn=off,matmul_precision=medium,threads=3"): (
+    ("gelu", "matmul_precision=medium,mkldnn=off,threads=3"): (
         "set_num_threads(3)",
         "mkldnn.enabled = False",
         "set_float32_matmul_precision('medium')",
