@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from strategies.exploration import clusters
     from strategies.generation import problems, schedules, settings, shapes
     from strategies.iid import explored, independent
-    from strategies.settings import options
+    from strategies.choices import options
 
 __all__ = [
     "POPULATION",
@@ -91,7 +91,7 @@ _LAZY = {
     "shapes": "strategies.generation",
     "explored": "strategies.iid",
     "independent": "strategies.iid",
-    "options": "strategies.settings",
+    "options": "strategies.choices",
 }
 """Names whose module needs Hypothesis."""
 

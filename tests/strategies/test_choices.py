@@ -8,7 +8,7 @@ import pytest
 from hypothesis import find
 
 from strategies import ContractError, independent, options
-from strategies.settings import count
+from strategies.choices import count
 
 TABLE = {"order": ("C", "F"), "axis": ("given", "first", "last")}
 
