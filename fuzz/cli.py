@@ -40,6 +40,16 @@ FailOn = Annotated[
 Known = Annotated[Path | None, typer.Option("--known", metavar="FILE", help="File of known findings.")]
 Junit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit report, too.")]
 Github = Annotated[bool, typer.Option("--github", help="Print annotations for GitHub Actions, too.")]
+Shrink = Annotated[
+    str | None,
+    typer.Option(
+        "--shrink",
+        metavar="30s",
+        envvar="ULPFUZZ_SHRINK",
+        help="Time to shrink the findings at the end; 0s: none. Default: a tenth of the run's, 5 s to 60 s.",
+    ),
+]
+NoShrink = Annotated[bool, typer.Option("--no-shrink", help="Do not shrink the findings at the end.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show a traceback instead of one line.")]
 
 
@@ -105,6 +115,8 @@ def run(
     compile_timeout: CompileTimeout = 300.0,
     memory: Memory = None,
     shard_trials: Annotated[int | None, typer.Option(min=1, help="Trials a shard (default: measured).")] = None,
+    shrink: Shrink = None,
+    no_shrink: NoShrink = False,
     debug: Debug = False,
 ) -> int:
     """Run trials on every target, judge each against the truth, and report."""
@@ -135,6 +147,7 @@ def run(
         dry_run=dry_run,
         told=commands.Told(junit, github),
         settings=commands.settings(workers, call_timeout, compile_timeout, memory, shard_trials),
+        shrink="0s" if no_shrink else shrink,
     )
 
 
@@ -148,13 +161,15 @@ def resume(
     time: Annotated[str | None, typer.Option("--time", metavar="2h", help="Go on for so long.")] = None,
     junit: Junit = None,
     github: Github = False,
+    shrink: Shrink = None,
+    no_shrink: NoShrink = False,
     debug: Debug = False,
 ) -> int:
     """Finish a campaign that was interrupted; what is on disk is kept."""
     from fuzz import commands
 
     settings = commands.settings(workers, call_timeout, compile_timeout, memory)
-    return commands.resume(directory, time, commands.Told(junit, github), settings)
+    return commands.resume(directory, time, commands.Told(junit, github), settings, "0s" if no_shrink else shrink)
 
 
 @app.command()
@@ -256,6 +271,24 @@ def repro(
     from fuzz import repro as module
 
     return module.repro(place, name, module.files(script, markdown, pytest, json), extensions, source)
+
+
+@app.command("shrink")
+def shrink_(
+    directory: Directory,
+    finding: Annotated[
+        str | None, typer.Argument(metavar="[FINDING]", help="Id of a finding, or the start of one. Default: all.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option("--time", metavar="60s", help="Time for each finding. Default 60s.")
+    ] = None,
+    total: Annotated[str | None, typer.Option("--total", metavar="10m", help="Time for all of them together.")] = None,
+    debug: Debug = False,
+) -> int:
+    """Make the inputs, sizes and schedules of findings as small and simple as the failure allows."""
+    from fuzz.shrinking.command import shrink
+
+    return shrink(directory, finding, time, total)
 
 
 @app.command()

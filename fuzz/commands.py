@@ -19,9 +19,11 @@ from fuzz.campaign import Campaign
 from fuzz.directory import CampaignDirectory, default_directory
 from fuzz.errors import Interrupted, UserError
 from fuzz.extensions import load_entry_points, load_extension
+from fuzz.log import elapsed
 from fuzz.progress import display
 from fuzz.request import CampaignSpec, ProblemSpec, Published
 from fuzz.run import Run, Settings
+from fuzz.shrinking.budget import after_run
 from fuzz.spec import read_toml, resolve
 from fuzz.supervisor import Limits
 from fuzz.targets import split_targets
@@ -83,6 +85,7 @@ def run(
     dry_run: bool,
     told: Told,
     settings: Settings,
+    shrink: str | None = "0s",
 ) -> int:
     """Create a campaign, run it, report. The exit code is 1 when the findings fail it (`fail_on`)."""
     spec, base, files = _request(what, recipes, dims, inputs, attributes)
@@ -124,11 +127,11 @@ def run(
     path = out or default_directory(_name(what))
     with _interruptible(path):
         campaign = Campaign.create(resolved, path, sources, settings.shard_trials, known)
-        _compute(campaign, settings)
+        _compute(campaign, settings, shrink)
     return report(path, told)
 
 
-def resume(directory: Path, time: str | None, told: Told, settings: Settings) -> int:
+def resume(directory: Path, time: str | None, told: Told, settings: Settings, shrink: str | None = "0s") -> int:
     """Run what is missing, then report. Damaged files are named and computed again."""
     load_entry_points()
     more = None if time is None else duration.seconds(time)
@@ -136,7 +139,7 @@ def resume(directory: Path, time: str | None, told: Told, settings: Settings) ->
         campaign = _opened(directory)
         if more is not None:
             campaign.allow(more)
-        _compute(campaign, settings)
+        _compute(campaign, settings, shrink)
     return report(directory, told)
 
 
@@ -225,7 +228,8 @@ def _opened(directory: Path) -> Campaign:
     return campaign
 
 
-def _compute(campaign: Campaign, settings: Settings) -> None:
+def _compute(campaign: Campaign, settings: Settings, shrink: str | None) -> None:
+    """Run what is missing, then shrink the findings for as long as `shrink` says (None: a share of the run's time)."""
     path = campaign.directory.path
     print(f"campaign: {path}", file=sys.stderr, flush=True)
     outcome = Run(campaign, settings, display).execute()
@@ -241,6 +245,10 @@ def _compute(campaign: Campaign, settings: Settings) -> None:
     write_findings(open_results(path, verify=False), path)
     if outcome.reason:
         print(f"ended: {outcome.reason}", file=sys.stderr)
+    if seconds := after_run(shrink, elapsed(path)):
+        from fuzz.shrinking.command import shrink_after_run
+
+        shrink_after_run(path, seconds)
 
 
 @contextmanager

@@ -15,7 +15,10 @@ from fuzz.oracle.trace import trace
 from fuzz.targets import Target
 from fuzz.thresholds import FLAG
 from fuzz.workbench import Bench, Rung
+from strategies.given import STORE, Given
+from strategies.precision import DType
 from strategies.problem import Problem
+from strategies.recipe import Recipe
 from strategies.sampling import draw
 from strategies.sizes import fitted
 
@@ -51,8 +54,8 @@ def probe(
     """
     rung = short.rung(target.dtype, LADDER)
     try:
-        draw(structs.replace(short.problem, home=target.dtype), short.contract, seed, index, rung.arena.arrays)
-    except ValueError as error:  # given arrays have one shape only
+        draw(_drawable(short.problem, short, target.dtype), short.contract, seed, index, rung.arena.arrays)
+    except ValueError as error:  # a recipe may need more elements
         return Failure("unsupported", str(error))
     same = _rho(short, rung, target, output, run, check)
     draw_normal(short, rung, seed, index)
@@ -63,6 +66,18 @@ def probe(
         return benign
     share = float(np.mean(benign > FLAG)) if benign.size else 0.0
     return Probe(float(same.max(initial=0.0)), float(benign.max(initial=0.0)), share)
+
+
+def _drawable(problem: Problem, short: Bench, dtype: DType) -> Problem:
+    """The problem at `dtype`, its given arrays, which have one shape, cut to the beginning: the same kind of data."""
+    recipes: list[Recipe] = []
+    for recipe in problem.recipes:
+        if isinstance(recipe, Given):
+            (name,) = recipe.fills
+            window = tuple(slice(0, size) for size in short.input_shapes[name])
+            recipe = STORE.add(STORE.resolve(recipe.content)[window], name, recipe.name)
+        recipes.append(recipe)
+    return structs.replace(problem, recipes=tuple(recipes), home=dtype)
 
 
 def probe_benign(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 
@@ -12,6 +13,7 @@ from results.known import Sorted
 from results.layout import count, heading, percent, say, short
 from results.reading import Results
 from results.setting import undecided
+from results.shrunk import summary
 from results.verdicts import VERDICTS
 
 _SHOWN = 40
@@ -23,20 +25,21 @@ def print_findings(
 ) -> None:
     """Each finding with its count, worst case and the command that repeats it; known ones apart, with the reason."""
     new = list(known.new) if known else groups
-    directory = shlex.quote(str(results.directories[0]))
+    place = results.directories[0]
     title = "New findings" if known else "Findings"
     heading(console, f"{title} ({len(new)})" if new else f"{title}: none")
-    print_groups(new, directory, console)
+    print_groups(new, place, console)
     if known:
         print_known(known, console)
     composed = composed_findings(results)
     if composed:
         heading(console, "Composed from primitives by ulpfuzz: not blamed on the library")
-        print_groups(composed, directory, console)
+        print_groups(composed, place, console)
 
 
-def print_groups(groups: Sequence[FindingGroup], directory: str, console: Console, shown: int = _SHOWN) -> None:
-    """Findings by verdict: two lines and the command each. `directory` as it is to be typed."""
+def print_groups(groups: Sequence[FindingGroup], place: Path, console: Console, shown: int = _SHOWN) -> None:
+    """Findings of the campaign in `place` by verdict: two lines, what each was shrunk to, and the command."""
+    directory = shlex.quote(str(place))
     before = None
     for group in groups[:shown]:
         if group.verdict != before:
@@ -46,9 +49,16 @@ def print_groups(groups: Sequence[FindingGroup], directory: str, console: Consol
         say(console, f"{group.subject}{group.where}{variants}: {often(group)}{worst(group)}", indent=4)
         if group.detail:
             say(console, group.detail, indent=6)
+        print_shrunk(group, place, console, indent=6)
         say(console, command(group, directory), indent=6)
     if (more := len(groups) - shown) > 0:
         say(console, f"and {more} more: `ulpfuzz findings {directory}` lists them all")
+
+
+def print_shrunk(group: FindingGroup, place: Path, console: Console, indent: int) -> None:
+    """What a finding was shrunk to, where it was."""
+    if told := summary(place, group.id):
+        say(console, told, indent=indent)
 
 
 def print_known(known: Sorted, console: Console) -> None:

@@ -13,7 +13,8 @@ from results.fail_on import Decision
 from results.findings import FindingGroup
 from results.known import Sorted
 from results.layout import count, heading, say, short
-from results.report_findings import command, often, print_known
+from results.report_findings import command, often, print_known, print_shrunk
+from results.shrunk import summary
 from results.verdicts import VERDICTS
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def print_list(results: Results, found: Sorted, decision: Decision, console: Con
         say(console, f"{often(group, interval=True)}{_worst(group)}{_versions(group)}", indent=4)
         if group.detail:
             say(console, group.detail, indent=4)
+        print_shrunk(group, results.directories[0], console, indent=4)
         say(console, command(group, directory), indent=4)
     print_known(found, console)
     console.print()
@@ -47,15 +49,18 @@ def findings_json(results: Results, found: Sorted, decision: Decision) -> str:
         "failed": decision.failed,
         "why": decision.why,
         "findings": [
-            *(_plain(group, None) for group in found.new),
-            *(_plain(group, {"entry": e.number, "reason": e.reason, "link": e.link}) for group, e in found.known),
+            *(_plain(results, group, None) for group in found.new),
+            *(
+                _plain(results, group, {"entry": e.number, "reason": e.reason, "link": e.link})
+                for group, e in found.known
+            ),
         ],
         "notes": list(found.notes),
     }
     return json.dumps(plain, indent=1, allow_nan=False)
 
 
-def _plain(group: FindingGroup, known: dict[str, Any] | None) -> dict[str, Any]:
+def _plain(results: Results, group: FindingGroup, known: dict[str, Any] | None) -> dict[str, Any]:
     rate = group.rate
     return {
         "id": group.id,
@@ -76,6 +81,7 @@ def _plain(group: FindingGroup, known: dict[str, Any] | None) -> dict[str, Any]:
         "detail": group.detail,
         "environments": list(group.environments),
         "versions": {name: list(found) for name, found in group.versions},
+        "shrunk": summary(results.directories[0], group.id) or None,
         "known": known,
     }
 

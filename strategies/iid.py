@@ -41,6 +41,9 @@ OBSERVERS = ("_callbacks", "_callbacks_all_threads")
 HOOKS = ("draw_boolean", "draw_integer", "draw_float", "draw_string", "draw_bytes", "per_test_case_context_manager")
 """Methods of PrimitiveProvider that are overridden; the first five are its abstract ones."""
 
+FORCED_SEED = "global_force_seed"
+"""What is used of hypothesis.core: where pytest's --hypothesis-seed is kept."""
+
 CONSTANTS_CACHED = 1024
 """Kinds of choice whose constants are remembered during a call; a bound on memory, without effect on values."""
 
@@ -281,6 +284,19 @@ def _unobserved() -> Iterator[None]:
     finally:
         if own is not None:
             observability._callbacks[here] = own
+
+
+def same_order() -> Iterator[None]:
+    """Where Hypothesis' shrinker tries its steps in random order, that order is always the same meanwhile.
+
+    The `random` of `hypothesis.find` would do, too, but switches the database off, and with it what is to be shrunk.
+    """
+    from hypothesis import core
+
+    if not hasattr(core, FORCED_SEED):
+        raise _changed(f"core.{FORCED_SEED}")
+    with _replaced(core, FORCED_SEED, 0):
+        yield
 
 
 _REMEDY = ": install a version that ulpfuzz was verified with (see constraints.txt)"

@@ -55,6 +55,19 @@ class Expected(Struct, frozen=True):
     detail: str = ""
 
 
+class Shrinking(Struct, frozen=True):
+    """How a case was made as small as it is."""
+
+    summary: str
+    """In a line."""
+    evaluations: int
+    """Candidates that were looked at."""
+    complete: bool
+    """Whether the search came to its end; else its time was over."""
+    primitives: tuple[str, ...] = ()
+    """What its schedule does, where it has one."""
+
+
 class Case(Struct, frozen=True, omit_defaults=True):
     """One target on one draw of one problem, and what was seen there."""
 
@@ -76,6 +89,8 @@ class Case(Struct, frozen=True, omit_defaults=True):
     extensions: tuple[str, ...] = ()
     input_digest: str = ""
     versions: dict[str, str] = {}
+    shrunk: Shrinking | None = None
+    """Of a case that a finding was shrunk to."""
 
 
 class Answer(Struct, frozen=True):

@@ -12,9 +12,8 @@ from fuzz.backends.base import Implementation
 from fuzz.backends.spelling import Spelling, Unspellable, Wanted
 from fuzz.reproduction import checks, facts
 from fuzz.reproduction.checks import RETURNED
-from fuzz.reproduction.reduction import Stage
 from fuzz.reproduction.script import Text, safe_names
-from fuzz.reproduction.specimen import DIFFERS, DTYPE, OVERRUNS, RAISED, Examiner
+from fuzz.reproduction.specimen import DIFFERS, DTYPE, OVERRUNS, RAISED, Examiner, Stage
 from fuzz.reproduction.subject import Subject
 from fuzz.targets import Target
 

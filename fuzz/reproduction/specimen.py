@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct, structs
@@ -72,6 +73,13 @@ class Failing(Struct, frozen=True):
     size: float
     """rho; ulp where a rounding is wrong; infinite where nothing is to be measured."""
     error: str = ""
+
+
+class Stage(NamedTuple):
+    """A specimen and how it fails."""
+
+    specimen: Specimen
+    failing: Failing
 
 
 class Examiner:

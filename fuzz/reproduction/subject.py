@@ -95,7 +95,7 @@ def find(directory: Path, name: str, replacements: tuple[Path, ...] = ()) -> Sub
         row = _worst(_rows(results, cell.problem.id, index), name)
         group = next((g for g in groups if _belongs(row, g)), None)
     else:
-        group = _group(groups, name, directory)
+        group = find_group(groups, name, directory)
         cell, index = campaign.find(group.trial)
         row = _worst([r for r in _rows(results, cell.problem.id, index) if _belongs(r, group)], name)
     target = next(t for t in cell.targets if t.spelling(cell.problem.home) == row["target"])
@@ -107,7 +107,7 @@ def trial_of(directory: Path, name: str) -> str:
     if _TRIAL.fullmatch(name):
         return name
     CampaignDirectory(directory).read_manifest()
-    return _group(every_group(open_results(directory)), name, directory).trial
+    return find_group(every_group(open_results(directory)), name, directory).trial
 
 
 def every_group(results: Results) -> list[FindingGroup]:
@@ -155,7 +155,8 @@ def _rows(results: Results, problem_id: str, index: int) -> list[Row]:
     return results.records(query)
 
 
-def _group(groups: list[FindingGroup], name: str, directory: Path) -> FindingGroup:
+def find_group(groups: list[FindingGroup], name: str, directory: Path) -> FindingGroup:
+    """The finding whose id begins with `name`; UserError where there is none, or several."""
     fitting = [group for group in groups if _FINDING.fullmatch(name) and group.id.startswith(name)]
     if len(fitting) == 1:
         return fitting[0]

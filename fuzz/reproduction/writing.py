@@ -11,7 +11,6 @@ from fuzz.finding_commands import FOUND
 from fuzz.reproduction.case import Case, case_by_draw, case_by_value, run_case, to_json, with_expectation
 from fuzz.reproduction.composing import compose
 from fuzz.reproduction.facts import facts
-from fuzz.reproduction.reduction import Stage, stages
 from fuzz.reproduction.report import markdown
 from fuzz.reproduction.running import Ran, try_out
 from fuzz.reproduction.saving import save, save_beside
@@ -22,9 +21,13 @@ from fuzz.reproduction.specimen import (
     Examiner,
     Failing,
     Specimen,
+    Stage,
     kinds_of,
 )
 from fuzz.reproduction.subject import Subject, specimen
+from fuzz.shrinking.looking import Looker
+from fuzz.shrinking.record import specimen_of, stored
+from fuzz.shrinking.shrinker import aim_of, shrink_subject
 
 
 class Wanted(Struct, frozen=True):
@@ -57,6 +60,8 @@ class Writing:
         self._subject, self._wanted = subject, wanted
         self._examiner = Examiner()
         self._kinds = kinds_of(subject.verdict)
+        self._shrunk = None if subject.group is None else stored(subject.directory, subject.group.id)
+        """The case that the finding was shrunk to, where it was."""
 
     def run(self) -> int:
         found = self.stages()
@@ -75,7 +80,8 @@ class Writing:
             )
         first = specimen(self._subject)
         if self._kinds[0] in OF_PROCESS:
-            return _of_process(first, self._subject, self._kinds[0])
+            small = None if self._shrunk is None else specimen_of(self._shrunk)
+            return _of_process(first, self._subject, self._kinds[0], small)
         output = None
         if self._subject.group is None or self._subject.group.output:
             names = [spec.name for spec in self._examiner.bench(first).contract.outputs]
@@ -86,7 +92,21 @@ class Writing:
                 f"{self._subject.row['trial']} does not fail here: it was {self._subject.verdict} in the campaign "
                 f"(environment {self._subject.row['environment']}); `ulpfuzz repro` shows what it gives now"
             )
-        return stages(self._examiner, first, failing, self._kinds)
+        found = [Stage(first, failing)]
+        for smaller in self._smaller():
+            failing = self._examiner.examine(smaller, self._kinds, output)
+            if failing is not None:
+                found.append(Stage(smaller, failing))
+        return found
+
+    def _smaller(self) -> list[Specimen]:
+        """What the finding was shrunk to; where it was not, the last case with many digits, and the last one."""
+        if self._shrunk is not None:
+            return [specimen_of(self._shrunk)]
+        shrunk = shrink_subject(self._subject, Looker(aim_of(self._subject)))
+        dims = shrunk.best.specimen.problem.dims
+        longer = next(found.specimen for found in shrunk.accepted if found.specimen.problem.dims == dims)
+        return [longer, shrunk.best.specimen]
 
     def smallest(self, found: list[Stage], path: Path | None = None) -> tuple[Stage, Text, Ran]:
         """The smallest specimen whose script fails in a fresh process; the script is kept at `path`.
@@ -125,6 +145,9 @@ class Writing:
         """By value where that has the same verdict, else by draw."""
         path = self._wanted.json
         assert path is not None
+        if self._shrunk is not None:
+            save(path, to_json(self._shrunk))
+            return
         case = case_by_draw(self._subject)
         if self._kinds[0] not in OF_PROCESS:
             case = self._by_value(found) or case
@@ -140,14 +163,17 @@ class Writing:
         return None
 
 
-def _of_process(first: Specimen, subject: Subject, kind: str) -> list[Stage]:
-    """What ends processes is not examined in this one: the inputs as they were, then the least of every dim."""
+def _of_process(first: Specimen, subject: Subject, kind: str, small: Specimen | None) -> list[Stage]:
+    """What ends processes is not examined in this one: the inputs as they were, then what they were shrunk to, or else
+    the least of every dim."""
     from fuzz.operators import operator
 
     if subject.detail.startswith("raised "):
         kind = RAISED
     failing = Failing(kind, 0, -1, float("inf"), subject.detail)
     found = [Stage(first, failing)]
+    if small is not None:
+        return [*found, Stage(small, failing)]
     contract = operator(first.problem.operator).contract
     sizes = dict(first.problem.dims)
     least = {dim.name: min(max(dim.minimum, 1), sizes[dim.name]) for dim in contract.dims}
