@@ -17,7 +17,7 @@ from strategies.contract import Contract
 LENGTHS = (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65)
 """Lengths tried for arrays of one repeated element: below, at and above the widths of vectors."""
 
-EVALUATIONS = 300
+QUESTIONS = 300
 """For one dim, at most: a failure carried by a few indices is found in fewer, and others need theirs."""
 
 
@@ -87,7 +87,7 @@ def _fewer(contract: Contract, search: Search, name: str) -> None:
         candidate = taken(contract, specimen, {name: indices})
         return candidate is not None and search.holds(candidate)
 
-    with search.step(EVALUATIONS):
+    with search.step(QUESTIONS):
         ddmin(range(size), holds, max(dim.minimum, 1))
 
 

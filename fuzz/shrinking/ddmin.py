@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 Item = TypeVar("Item")
+
+ALONE = 4
+"""Up to so many parts each is tried alone. What a single item carries is found with two; of several that are far apart
+one part alone seldom holds, and leaving parts out finds them, too."""
 
 
 def ddmin(items: Sequence[Item], holds: Callable[[list[Item]], bool], least: int = 1) -> list[Item]:
     """A subset of `items`, in their order, of which no single item can be left out while `holds`.
 
-    `items` themselves are taken to hold. First each of n parts alone is tried, then all but one of them, then parts
+    `items` themselves are taken to hold. First each of a few parts alone is tried, then all but one of them, then parts
     half as long. Subsets of fewer than `least` items are not tried.
     """
     kept, parts = list(items), 2
@@ -19,7 +23,8 @@ def ddmin(items: Sequence[Item], holds: Callable[[list[Item]], bool], least: int
         parts = min(parts, len(kept))
         cuts = [len(kept) * number // parts for number in range(parts + 1)]
         pieces = [kept[cuts[i] : cuts[i + 1]] for i in range(parts)]
-        alone = next((piece for piece in pieces if len(piece) >= least and holds(piece)), None)
+        tried = pieces if parts <= ALONE else []
+        alone = next((piece for piece in tried if len(piece) >= least and holds(piece)), None)
         if alone is not None:
             kept, parts = alone, 2
             continue
@@ -34,5 +39,5 @@ def ddmin(items: Sequence[Item], holds: Callable[[list[Item]], bool], least: int
     return kept
 
 
-def _without_one(pieces: list[list[Item]]) -> list[list[Item]]:
-    return [[item for other in pieces[:n] + pieces[n + 1 :] for item in other] for n in range(len(pieces))]
+def _without_one(pieces: list[list[Item]]) -> Iterator[list[Item]]:
+    return ([item for other in pieces[:n] + pieces[n + 1 :] for item in other] for n in range(len(pieces)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -25,7 +26,7 @@ class Over(Exception):
 
 
 class Enough(Exception):
-    """A step has used up its share of the evaluations."""
+    """A step has used up its share of the search."""
 
 
 class Limits(Struct, frozen=True):
@@ -68,17 +69,19 @@ class Search:
         self._journal = journal if journal is not None else Journal(None, {})
         self._progress = progress
         self._asked: set[str] = set()
-        self._step_ends = limits.evaluations
+        self._questions, self._step_ends = 0, math.inf
+        """Looks, those included whose answer was known."""
         self._deadline = time.monotonic() + limits.seconds
 
     def look(self, specimen: Specimen) -> Found | None:
         """The candidate, where it fails in the same way. Raises Over where nothing more may be looked at."""
+        if self._questions >= self._step_ends:
+            raise Enough
+        self._questions += 1
         key = digest(specimen)
         if key not in self._asked:
             if self.evaluations >= self._limits.evaluations:
                 raise Over
-            if self.evaluations >= self._step_ends:
-                raise Enough
             if key not in self._journal:
                 if time.monotonic() > self._deadline:
                     self.cut_off = True
@@ -101,14 +104,14 @@ class Search:
         return found is not None
 
     @contextlib.contextmanager
-    def step(self, evaluations: int) -> Iterator[None]:
-        """A part of the search that ends after so many evaluations, wherever it is. Not to be nested."""
-        self._step_ends = self.evaluations + evaluations
+    def step(self, questions: int) -> Iterator[None]:
+        """A part of the search that ends after so many looks, known answers included, wherever it is. Not nested."""
+        self._step_ends = self._questions + questions
         try:
             with contextlib.suppress(Enough):
                 yield
         finally:
-            self._step_ends = self._limits.evaluations
+            self._step_ends = math.inf
 
     def keep(self, found: Found) -> None:
         self.best = found

@@ -18,7 +18,7 @@ NEUTRAL = (0.0, 1.0)
 ONE_BY_ONE = 64
 """Elements of all inputs together up to which each is simplified on its own: what a reader may still look at."""
 PER_ARRAY_DIGITS = 7
-EVALUATIONS = 300
+QUESTIONS = 300
 """For the elements that are set to one neutral value, at most."""
 
 
@@ -52,12 +52,13 @@ def _whole(specimen: Specimen, spec: Spec) -> Iterator[Specimen]:
 def _neutralise(search: Search, neutral: float) -> None:
     """As few elements as possible that are not `neutral`."""
     specimen = search.best.specimen
+    simpler = NEUTRAL[: NEUTRAL.index(neutral) + 1]
     places = [
         (spec.name, number)
         for spec in _specs(specimen)
         if neutral in _plain(spec) and not _constant(specimen.arrays[spec.name])
         for number, value in enumerate(specimen.arrays[spec.name].reshape(-1))
-        if float(value) not in NEUTRAL
+        if float(value) not in simpler
     ]
 
     def holds(kept: list[tuple[str, int]]) -> bool:
@@ -67,7 +68,7 @@ def _neutralise(search: Search, neutral: float) -> None:
         return search.holds(specimen.with_arrays(arrays))
 
     if places:
-        with search.step(EVALUATIONS):
+        with search.step(QUESTIONS):
             if not holds([]):
                 ddmin(places, holds)
 
