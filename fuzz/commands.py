@@ -248,7 +248,7 @@ def _compute(campaign: Campaign, settings: Settings, shrink: str | None) -> None
     if seconds := after_run(shrink, elapsed(path)):
         from fuzz.shrinking.command import shrink_after_run
 
-        shrink_after_run(path, seconds)
+        shrink_after_run(campaign, seconds)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzz import duration
+from fuzz.campaign import Campaign
 from fuzz.directory import CampaignDirectory
 from fuzz.errors import UserError
 from fuzz.reproduction.subject import Subject, every_group, find_group, open_campaign, subject_of
@@ -31,29 +32,31 @@ def shrink(directory: Path, name: str | None, each: str | None, together: str | 
     """Shrink one finding, or all of a campaign, the most severe first; a line each. 0 where that could be done."""
     seconds = SECONDS if each is None else duration.seconds(each)
     total = None if together is None else duration.seconds(together)
-    _locked(directory, name, seconds, total)
+    campaign, extensions = open_campaign(directory)
+    _locked(campaign, extensions, name, seconds, total)
     return 0
 
 
-def shrink_after_run(directory: Path, seconds: float) -> None:
-    """Shrink the findings of a campaign that has just ended, in so many seconds together."""
-    if seconds > 0:
-        _locked(directory, None, seconds, seconds)
+def shrink_after_run(campaign: Campaign, seconds: float) -> None:
+    """Shrink the findings of a campaign that has just ended in this process, in so many seconds together."""
+    _locked(campaign, campaign.directory.extensions(), None, seconds, seconds)
 
 
-def _locked(directory: Path, name: str | None, each: float, together: float | None) -> None:
+def _locked(
+    campaign: Campaign, extensions: tuple[Path, ...], name: str | None, each: float, together: float | None
+) -> None:
     """Shrink while nobody else writes the directory."""
-    place = CampaignDirectory(directory)
-    place.read_manifest()
-    place.lock()
+    campaign.directory.lock()
     try:
-        _findings(directory, place, name, each, together)
+        _findings(campaign, extensions, name, each, together)
     finally:
-        place.unlock()
+        campaign.directory.unlock()
 
 
-def _findings(directory: Path, place: CampaignDirectory, name: str | None, each: float, together: float | None) -> None:
-    campaign, extensions = open_campaign(directory)
+def _findings(
+    campaign: Campaign, extensions: tuple[Path, ...], name: str | None, each: float, together: float | None
+) -> None:
+    place, directory = campaign.directory, campaign.directory.path
     results = open_results(directory)
     groups = [find_group(every_group(results), name, directory)] if name else list(results.findings)
     end = None if together is None else time.monotonic() + together

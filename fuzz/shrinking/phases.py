@@ -25,10 +25,15 @@ def shrink(search: Search, problem: Problem, seed: int, index: int) -> None:
         default_options(search)
         default_attributes(search)
         simplify_parameters(search, problem, seed, index)
-        for _ in range(ROUNDS):
-            before = search.best
-            cut_dims(search)
-            simplify_values(search)
-            fewer_moves(search)
-            if search.best is before:
-                break
+        simplify_inputs(search)
+
+
+def simplify_inputs(search: Search) -> None:
+    """Fewer and rounder numbers out of those that the best case has, and what that allows its schedule to leave out."""
+    for _ in range(ROUNDS):
+        before = search.best
+        cut_dims(search)
+        simplify_values(search)
+        fewer_moves(search)
+        if search.best is before:
+            break

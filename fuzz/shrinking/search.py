@@ -14,6 +14,7 @@ from fuzz.reproduction.specimen import Specimen
 from fuzz.shrinking.journal import Journal, digest
 from fuzz.shrinking.looking import Looking
 from fuzz.shrinking.seen import Guard, Seen
+from strategies.precision import precision
 
 EVALUATIONS = 2000
 """Candidates looked at, at most: five times what the searches of benchmarks/shrinking.py need."""
@@ -46,6 +47,11 @@ class Found(NamedTuple):
     seen: Seen
 
 
+def guard_of(first: Found) -> Guard:
+    """What fails as the first case does."""
+    return Guard(first.seen, 2.0 ** -precision(first.specimen.target.dtype).digits)
+
+
 class Search:
     """Looks at candidates and keeps the best: each case that holds is simpler than the one before."""
 
@@ -64,7 +70,7 @@ class Search:
         self.evaluations = 0
         self.cut_off = False
         """Whether the time ended the search before its end."""
-        self._guard, self._looking, self._ladder = Guard(first.seen), looking, ladder
+        self._guard, self._looking, self.ladder = guard_of(first), looking, ladder
         self._limits = limits
         self._journal = journal if journal is not None else Journal(None, {})
         self._progress = progress
@@ -86,7 +92,7 @@ class Search:
                 if time.monotonic() > self._deadline:
                     self.cut_off = True
                     raise Over
-                self._journal.add(key, self._looking.look(specimen, self._ladder))
+                self._journal.add(key, self._looking.look(specimen, self.ladder))
                 self._progress(self)
             self._asked.add(key)
             self.evaluations += 1

@@ -48,16 +48,26 @@ class Seen(Struct, frozen=True):
 
 
 class Guard(Struct, frozen=True):
-    """Says whether a candidate fails as the first one did: same verdict; same decade of rho, or same region."""
+    """Says whether a candidate fails as the first one did: same verdict; same decade of rho, or same region.
+
+    Far above 1/u, where the error exceeds all that the result depends on, one rho is as large as another: what a kernel
+    reads from memory that nobody has written is of any size.
+    """
 
     first: Seen
+    u: float
+    """Unit roundoff of the first one's dtype."""
 
     def holds(self, seen: Seen | None) -> bool:
         if seen is None or seen.verdict != self.first.verdict:
             return False
         if sized(self.first):
             assert self.first.rho is not None
-            return seen.rho is not None and self.first.rho / DECADE <= seen.rho <= self.first.rho * DECADE
+            if seen.rho is None:
+                return False
+            if self.first.rho > DECADE / self.u:
+                return seen.rho > 1 / self.u
+            return self.first.rho / DECADE <= seen.rho <= self.first.rho * DECADE
         return _place(seen) == _place(self.first)
 
 

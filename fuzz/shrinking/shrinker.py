@@ -17,8 +17,8 @@ from fuzz.shrinking.isolation import Isolated
 from fuzz.shrinking.journal import Journal, digest
 from fuzz.shrinking.looking import Looking
 from fuzz.shrinking.phases import shrink
-from fuzz.shrinking.search import USUAL, Found, Limits, Search
-from fuzz.shrinking.seen import Aim, Guard, Seen
+from fuzz.shrinking.search import USUAL, Found, Limits, Search, guard_of
+from fuzz.shrinking.seen import Aim, Seen
 from results.verdicts import VERDICTS
 
 
@@ -98,7 +98,7 @@ def first_look(looking: Looking, start: Specimen, aim: Aim, answers: Journal) ->
 
 def _confirmed(search: Search, looking: Looking, ladder: bool) -> Found:
     """The last case that fails as the first one did in a process that has run nothing else."""
-    guard = Guard(search.accepted[0].seen)
+    guard = guard_of(search.accepted[0])
     renew = getattr(looking, "renew", None)
     if renew is None:
         return search.best
