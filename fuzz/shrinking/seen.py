@@ -21,6 +21,8 @@ _SIZELESS = NO_VALUE | {
     "out_of_bounds_write",
 }
 """Verdicts that rho is no measure of: the same kind and region are one failure."""
+_BY_SIZE = frozenset({"wrong", "unstable"})
+"""Verdicts that differ in how the error of one precision compares with that of the other."""
 _OBSERVED = frozenset({"input_modified", "out_of_bounds_write"})
 """Verdicts whose region names the signal of the first run, if there was one."""
 _ONE_SUMMAND = "one summand, "
@@ -50,8 +52,8 @@ class Seen(Struct, frozen=True):
 class Guard(Struct, frozen=True):
     """Says whether a candidate fails as the first one did: same verdict; same decade of rho, or same region.
 
-    Far above 1/u, where the error exceeds all that the result depends on, one rho is as large as another: what a kernel
-    reads from memory that nobody has written is of any size.
+    Far above 1/u, where the error exceeds all that the result depends on, one rho is as large as another, and whether
+    it grows with precision is chance: what a kernel reads from memory that nobody has written is of any size.
     """
 
     first: Seen
@@ -59,16 +61,20 @@ class Guard(Struct, frozen=True):
     """Unit roundoff of the first one's dtype."""
 
     def holds(self, seen: Seen | None) -> bool:
-        if seen is None or seen.verdict != self.first.verdict:
+        if seen is None:
+            return False
+        if self._unwritten(self.first) and self.first.verdict in _BY_SIZE:
+            return seen.verdict in _BY_SIZE and seen.rho is not None and seen.rho > 1 / self.u
+        if seen.verdict != self.first.verdict:
             return False
         if sized(self.first):
             assert self.first.rho is not None
-            if seen.rho is None:
-                return False
-            if self.first.rho > DECADE / self.u:
-                return seen.rho > 1 / self.u
-            return self.first.rho / DECADE <= seen.rho <= self.first.rho * DECADE
+            return seen.rho is not None and self.first.rho / DECADE <= seen.rho <= self.first.rho * DECADE
         return _place(seen) == _place(self.first)
+
+    def _unwritten(self, seen: Seen) -> bool:
+        """Whether the error is far above all that the result depends on."""
+        return seen.rho is not None and DECADE / self.u < seen.rho < math.inf
 
 
 def sized(seen: Seen) -> bool:

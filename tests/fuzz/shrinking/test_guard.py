@@ -28,6 +28,8 @@ from fuzz.shrinking.seen import Guard, Seen, seen_of
         (Seen("out_of_bounds_write", None, "in compile"), Seen("out_of_bounds_write", None, "in run"), False),
         (Seen("wrong", 1e40), Seen("wrong", 1e12), True),
         (Seen("wrong", 1e40), Seen("wrong", 1e7), False),
+        (Seen("wrong", 1e40), Seen("unstable", 1e12), True),
+        (Seen("wrong", 1e40), Seen("nonfinite_mismatch", 1e12), False),
         (Seen("wrong", 1e8), Seen("wrong", 1e12), False),
         (Seen("wrong", math.inf, "ordinary data"), Seen("wrong", 5.0, "huge data"), False),
     ],

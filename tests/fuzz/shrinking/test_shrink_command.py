@@ -70,6 +70,12 @@ def test_what_is_shrunk_is_shrunk(night: Path, ulpfuzz: Cli) -> None:
     assert not list((night / "shrunk").glob("*.journal"))
 
 
+def content(path: Path) -> dict[str, object]:
+    """A case without the place of its campaign."""
+    case: dict[str, object] = json.loads(path.read_text())
+    return case | {"extensions": []}
+
+
 def has_lines(path: Path, lines: int, process: subprocess.Popen[str]) -> bool:
     """Whether a file has more than so many lines, or nobody writes it any more."""
     return process.poll() is not None or (path.exists() and path.read_bytes().count(b"\n") > lines)
@@ -80,7 +86,7 @@ def test_killed_at_any_moment_and_run_again(night: Path, ulpfuzz: Cli) -> None:
     result = f"shrunk/{name}.json"
     shutil.copytree(night, ulpfuzz.folder / "copy")
     copy = ulpfuzz.folder / "copy"
-    wanted = (copy / result).read_bytes()
+    wanted = content(copy / result)
     for lines in (1, 4, 9):
         (copy / result).unlink(missing_ok=True)
         process = ulpfuzz.start("shrink", "copy", name)
@@ -89,7 +95,7 @@ def test_killed_at_any_moment_and_run_again(night: Path, ulpfuzz: Cli) -> None:
         process.wait()
     (copy / result).unlink(missing_ok=True)
     assert ulpfuzz("shrink", "copy", name).returncode == 0
-    assert (copy / result).read_bytes().replace(b"/copy/", b"/night/") == wanted
+    assert content(copy / result) == wanted
 
 
 def test_a_candidate_that_ends_its_process_does_not_count(night: Path, ulpfuzz: Cli) -> None:
