@@ -46,16 +46,25 @@ SECONDS = "300s"
 def cases() -> Iterator[tuple[str, Defect, int, int]]:
     """Name, fault, seed, most elements."""
     for seed in range(5):
-        yield f"batch_norm 2 x 32 x 28 x 28, wrong eps, seed {seed}", Defect(
-            "batch_norm", "eps_1e3_image", wrong_eps, {}, ("wrong",), IMAGE
-        ), seed, 5
+        yield (
+            f"batch_norm 2 x 32 x 28 x 28, wrong eps, seed {seed}",
+            Defect("batch_norm", "eps_1e3_image", wrong_eps, {}, ("wrong",), IMAGE),
+            seed,
+            5,
+        )
     for seed in range(3):
-        yield f"sum of 1,024 in bfloat16, seed {seed}", Defect(
-            "sum", "bfloat16_1024", sum_in_bfloat16, {"x": NORMAL}, ("low_precision",), LONG
-        ), seed, MOST_TERMS
-    yield "gelu, tail of the tanh form", Defect(
-        "gelu", "tanh_form", gelu_by_tanh, {"x": NORMAL}, ("wrong",), {"n": 512}
-    ), 0, 1
+        yield (
+            f"sum of 1,024 in bfloat16, seed {seed}",
+            Defect("sum", "bfloat16_1024", sum_in_bfloat16, {"x": NORMAL}, ("low_precision",), LONG),
+            seed,
+            MOST_TERMS,
+        )
+    yield (
+        "gelu, tail of the tanh form",
+        Defect("gelu", "tanh_form", gelu_by_tanh, {"x": NORMAL}, ("wrong",), {"n": 512}),
+        0,
+        1,
+    )
 
 
 def sizes() -> bool:

@@ -47,8 +47,8 @@ def drawn(target: Target, operator: str, number: int, seed: int, about: Mapping[
 
     Independent draws: a pure function of the seed, the target and `about` (what they are for).
     """
-    from strategies.iid import independent
     from strategies.choices import count, options
+    from strategies.iid import independent
 
     free = table(target, operator)
     number = min(number, count(free) - 1)

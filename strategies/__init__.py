@@ -32,10 +32,10 @@ from strategies.recipes import RECIPES, ParameterError, Recipe, recipe_from_plai
 from strategies.sampling import draw, extra_low_bits, stream
 
 if TYPE_CHECKING:
+    from strategies.choices import options
     from strategies.exploration import clusters
     from strategies.generation import problems, schedules, settings, shapes
     from strategies.iid import explored, independent
-    from strategies.choices import options
 
 __all__ = [
     "POPULATION",
