@@ -286,8 +286,10 @@ def _unobserved() -> Iterator[None]:
             observability._callbacks[here] = own
 
 
+@contextlib.contextmanager
 def same_order() -> Iterator[None]:
-    """Where Hypothesis' shrinker tries its steps in random order, that order is always the same meanwhile.
+    """Where Hypothesis' shrinker tries its steps in random order, that order is always the same meanwhile; and no
+    observer of the user is told of them.
 
     The `random` of `hypothesis.find` would do, too, but switches the database off, and with it what is to be shrunk.
     """
@@ -295,7 +297,7 @@ def same_order() -> Iterator[None]:
 
     if not hasattr(core, FORCED_SEED):
         raise _changed(f"core.{FORCED_SEED}")
-    with _replaced(core, FORCED_SEED, 0):
+    with _unobserved(), _replaced(core, FORCED_SEED, 0):
         yield
 
 

@@ -15,7 +15,9 @@ pytest.importorskip("tvm")
 
 
 def command(*arguments: object) -> None:
-    ran = subprocess.run([sys.executable, "-m", "fuzz.cli", *map(str, arguments)], capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-m", "fuzz.cli", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
     assert ran.returncode in (0, 1), ran.stderr
 
 
