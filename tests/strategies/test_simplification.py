@@ -43,8 +43,15 @@ def test_the_same_questions_every_time_and_none_twice() -> None:
     assert all(asked() == first for _ in range(5))
 
 
-def test_nothing_is_left_behind() -> None:
-    simplified((3, 3), lambda v: True)
+def test_random_steps_have_one_order_and_nothing_is_left_behind() -> None:
+    seeds: set[int | None] = set()
+
+    def holds(vector: Indices) -> bool:
+        seeds.add(core.global_force_seed)
+        return True
+
+    simplified((3, 3), holds)
+    assert seeds == {0}
     assert core.global_force_seed is None
 
 
