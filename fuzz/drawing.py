@@ -81,10 +81,9 @@ def _shape(contract: Contract, seed: int, block: int) -> tuple[dict[str, int], d
 def _shapes(contract: Contract, seed: int, turn: int) -> list[tuple[dict[str, int], dict[str, Scalar]]]:
     from hypothesis import strategies as st
 
-    from strategies.generation import shapes, values
+    from strategies.generation import settings, shapes
     from strategies.iid import explored
 
-    attributes = st.fixed_dictionaries({name: st.sampled_from(values(spec)) for name, spec in contract.attributes})
-    found = explored(st.tuples(shapes(contract), attributes), seed, turn, SHAPES)
+    found = explored(st.tuples(shapes(contract), settings(contract)), seed, turn, SHAPES)
     Random(f"{seed}|{turn}").shuffle(found)  # a string seeds it by its SHA-512
     return found

@@ -37,7 +37,7 @@ def table(target: Target, operator: str) -> dict[str, tuple[str, ...]]:
 
 def targets_of(target: Target, operator: str) -> SearchStrategy[Target]:
     """The target under random settings of its free options; shrinks to the target itself."""
-    from strategies.choices import options
+    from strategies.option_settings import options
 
     return options(table(target, operator)).map(lambda setting: _set(target, setting))
 
@@ -47,8 +47,8 @@ def drawn(target: Target, operator: str, number: int, seed: int, about: Mapping[
 
     Independent draws: a pure function of the seed, the target and `about` (what they are for).
     """
-    from strategies.choices import count, options
     from strategies.iid import independent
+    from strategies.option_settings import count, options
 
     free = table(target, operator)
     number = min(number, count(free) - 1)

@@ -1,7 +1,7 @@
 """What to try: contracts, problems, recipes, sampling, schedules, and Hypothesis strategies over all of it.
 
 `import strategies` does not import Hypothesis; what needs it (`problems`, `shapes`, `settings`, `schedules`,
-`options`, `clusters`, `independent`, `explored`) does when first used.
+`options`, `independent`, `explored`) does when first used.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ from strategies.recipes import RECIPES, ParameterError, Recipe, recipe_from_plai
 from strategies.sampling import draw, extra_low_bits, stream
 
 if TYPE_CHECKING:
-    from strategies.choices import options
-    from strategies.exploration import clusters
     from strategies.generation import problems, schedules, settings, shapes
     from strategies.iid import explored, independent
+    from strategies.option_settings import options
 
 __all__ = [
     "POPULATION",
@@ -62,7 +61,6 @@ __all__ = [
     "Scalar",
     "Shape",
     "Spec",
-    "clusters",
     "draw",
     "explored",
     "extra_low_bits",
@@ -84,14 +82,13 @@ __all__ = [
 ]
 
 _LAZY = {
-    "clusters": "strategies.exploration",
     "problems": "strategies.generation",
     "schedules": "strategies.generation",
     "settings": "strategies.generation",
     "shapes": "strategies.generation",
     "explored": "strategies.iid",
     "independent": "strategies.iid",
-    "options": "strategies.choices",
+    "options": "strategies.option_settings",
 }
 """Names whose module needs Hypothesis."""
 

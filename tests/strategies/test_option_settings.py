@@ -8,7 +8,7 @@ import pytest
 from hypothesis import find
 
 from strategies import ContractError, independent, options
-from strategies.choices import count
+from strategies.option_settings import count
 
 TABLE = {"order": ("C", "F"), "axis": ("given", "first", "last")}
 
