@@ -1,0 +1,241 @@
+"""The search itself: seeds, then children of the best, evaluation after evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from fuzz.search.anatomy import Anatomy
+from fuzz.search.keys import Keys
+from fuzz.search.mutation import MOVES, Children, Ground, Move
+from fuzz.search.objective import Objective
+from fuzz.search.pool import ADOPTED, Pool
+from fuzz.search.seeds import GRID_SHARE, drawn, ends, grid, landmarks, populations
+from strategies.contract import Contract
+from strategies.precision import precision
+from strategies.problem import Problem
+from strategies.recipe import Recipe
+
+SEED_SHARE = 0.2
+"""Of all evaluations, those that draw from recipes."""
+POOL = (32, 512)
+"""Fewest and most individuals of a pool."""
+FRESH = 1024
+"""Drawn individuals from which parts are taken later."""
+KEPT_LANES = 0.25
+"""Best lanes of a parent that a child of changed lanes keeps as they are."""
+LANES_ONLY, SHARED_ONLY = 0.6, 0.3
+"""Share of children with lanes in which only these change, and only what they share."""
+FORGET = 0.98
+"""Weight of an evaluation against the next, in judging how useful a move is."""
+LEAST = 0.02
+"""Share of children that every move gets, useful or not."""
+
+
+class Champion(Struct):
+    """The individuals of the evaluation with the largest score of one target."""
+
+    score: float
+    genes: Keys
+    origin: int
+    """Which recipes the best of them stems from; -1: the grid."""
+    individual: int
+    evaluations: int
+    """Evaluations until it was found."""
+
+
+class Evolution:
+    """A search with a fixed number of evaluations. A pure function of its arguments, kernels being deterministic."""
+
+    def __init__(
+        self,
+        contract: Contract,
+        problem: Problem,
+        anatomy: Anatomy,
+        objective: Objective,
+        targets: int,
+        evaluations: int,
+        seed: int,
+        random: np.random.Generator,
+    ) -> None:
+        self._contract, self._problem, self._anatomy, self._objective = contract, problem, anatomy, objective
+        self._targets, self._evaluations, self._seed, self._random = targets, evaluations, seed, random
+        self.recipes: list[tuple[Recipe, ...]] = []
+        self.champions = [Champion(0.0, np.empty((0, 0), np.int64), -1, 0, 0) for _ in range(targets)]
+        self.done = 0
+        low, high = zip(*(ends(spec, problem.home) for spec in contract.inputs), strict=True)
+        self._low, self._high = self._of_genes(low), self._of_genes(high)
+        self._lane = anatomy.lane_of_genes()
+        self._moves = list(MOVES.values())
+        self._credit = np.ones(len(self._moves))
+        self._tries = np.ones(len(self._moves))
+
+    def run(self) -> Sequence[Champion]:
+        """The champion of each target; its score is 0 where nothing had an error at all."""
+        seeds: list[tuple[Keys, Places, Lanes]] = []
+        for genes, origins in self._seeds():
+            lanes = self._evaluate(genes, origins)
+            seeds.append((genes, origins, lanes[:, : len(genes)]))
+        genes = np.concatenate([s[0] for s in seeds])
+        origins = np.concatenate([s[1] for s in seeds])
+        lanes = np.concatenate([s[2] for s in seeds], axis=1)
+        if not len(genes):
+            return self.champions
+        pools = [self._pool(genes, origins, lanes[target]) for target in range(self._targets)]
+        few = self._random.permutation(len(genes))[:FRESH]
+        ground = Ground(
+            home=self._problem.home,
+            random=self._random,
+            columns=tuple(self._anatomy.columns[spec.name] for spec in self._contract.inputs),
+            lane=self._lane,
+            landmarks=tuple(landmarks(spec, self._problem.home) for spec in self._contract.inputs),
+            fresh=genes[few],
+            mates=genes[:1],
+        )
+        halvings = self._halvings(len(pools[0]))
+        while self.done < self._evaluations:
+            while halvings and self.done >= halvings[0]:
+                halvings.pop(0)
+                for pool in pools:
+                    pool.halve()
+            self._generation(pools, self.done % self._targets, ground)
+        return self.champions
+
+    def _halvings(self, size: int) -> list[int]:
+        """Evaluations after which the worse half of a pool is given up: as often as leaves one hill, evenly spaced."""
+        rounds = int(np.log2(size))
+        left = self._evaluations - self.done
+        return [self.done + left * (number + 1) // (rounds + 1) for number in range(rounds)]
+
+    def _seeds(self) -> Iterator[tuple[Keys, Places]]:
+        """Genes and origins of the first evaluations."""
+        size, most = self._anatomy.individuals, self._evaluations
+        if self._anatomy.pointwise:
+            points = grid(self._contract.inputs, self._problem.home, int(GRID_SHARE * most * size), self._random)
+            for start in range(0, len(points), size):
+                part = points[start : start + size]
+                yield part, np.full(len(part), -1)
+        wanted = max(1, int(SEED_SHARE * most))
+        self.recipes = populations(self._contract, self._problem, self._seed, 0, wanted)
+        for number, recipes in enumerate(self.recipes):
+            if self.done >= most:
+                return
+            genes = drawn(
+                self._contract, self._problem, recipes, self._seed, self._objective.arrays, self._anatomy
+            )
+            yield genes, np.full(len(genes), number)
+
+    def _evaluate(self, genes: Keys, origins: Places) -> Lanes:
+        """Scores of every target, individual and lane; the champions are kept."""
+        np.clip(genes, self._low, self._high, out=genes)
+        self._anatomy.write(genes, self._objective.arrays)
+        lanes = self._objective.scores(self._anatomy)
+        self.done += 1
+        scores = lanes[:, : len(genes)].max(axis=2)
+        for target, champion in enumerate(self.champions):
+            best = int(scores[target].argmax())
+            if scores[target, best] > champion.score:
+                whole = self._anatomy.read(self._objective.arrays)
+                self.champions[target] = Champion(
+                    float(scores[target, best]), whole, int(origins[best]), best, self.done
+                )
+        return lanes
+
+    def _pool(self, genes: Keys, origins: Places, lanes: NDArray[np.float64]) -> Pool:
+        """The best seed of every niche, then the best of the others. A niche is a set of recipes; of one number, its
+        sign and exponent."""
+        digits = precision(self._problem.home).digits - 1
+        if genes.shape[1] == 1:
+            niches = np.sign(genes[:, 0]) * (1 + (np.abs(genes[:, 0]) >> digits))
+        else:
+            numbers: dict[tuple[Recipe, ...], int] = {}
+            of_recipes = np.array([numbers.setdefault(recipes, len(numbers)) for recipes in self.recipes] + [-1])
+            niches = of_recipes[origins]
+        order = np.argsort(-lanes.max(axis=1), kind="stable")
+        _, first = np.unique(niches[order], return_index=True)
+        first = np.sort(first)
+        rest = np.setdiff1d(np.arange(len(order)), first, assume_unique=True)
+        least, most = POOL
+        size = min(max(least, 4 * self._anatomy.individuals), most)
+        chosen = order[np.concatenate([first, rest])[:size]]
+        share = min(1.0, 2.0 / genes.shape[1])
+        return Pool(genes[chosen], lanes[chosen], origins[chosen], digits / 2.0, share)
+
+    def _generation(self, pools: Sequence[Pool], target: int, ground: Ground) -> None:
+        """One evaluation of children of one target's pool."""
+        random, pool = self._random, pools[target]
+        ground.mates = pool.genes
+        parents = pool.parents(self._anatomy.individuals, random)
+        children = self._children(pool, parents)
+        moves = self._choose(len(parents))
+        for number, move in enumerate(self._moves):
+            if (lines := np.flatnonzero(moves == number)).size:
+                self._apply(move, children, lines, ground)
+        origins = pool.origins[parents]
+        lanes = self._evaluate(children.genes, origins)
+        better = pool.offer(parents, children.genes, lanes[target], children.reach, children.share)
+        self._credit = FORGET * self._credit + np.bincount(moves[better], minlength=len(self._moves))
+        self._tries = FORGET * self._tries + np.bincount(moves, minlength=len(self._moves))
+        for other, neighbour in enumerate(pools):
+            scores = lanes[other].max(axis=1)
+            best = int(scores.argmax())
+            if other != target and scores[best] > neighbour.scores.max():
+                neighbour.migrate(children.genes[best], lanes[other, best], int(origins[best]))
+
+    def _children(self, pool: Pool, parents: Places) -> Children:
+        """Copies of the parents, the genes that may change, and their own sizes of steps."""
+        random, a = self._random, self._anatomy
+        genes = pool.genes[parents]
+        digits = precision(self._problem.home).digits
+        reach = np.clip(pool.reach[parents] + random.normal(0.0, ADOPTED, len(parents)), 1.0, digits + 4.0)
+        share = pool.share[parents] * np.exp2(random.normal(0.0, ADOPTED, len(parents)))
+        share = np.clip(share, 1.0 / a.genes, 1.0)
+        allowed = np.ones(genes.shape, bool)
+        if a.lanes > 1:
+            kind = random.random(len(parents))
+            for child in np.flatnonzero(kind < LANES_ONLY):
+                allowed[child] = self._lanes_renewed(genes[child], pool.lanes[parents[child]])
+            only_shared = (kind >= LANES_ONLY) & (kind < LANES_ONLY + SHARED_ONLY)
+            allowed[np.ix_(only_shared, self._lane >= 0)] = False
+        return Children(genes=genes, allowed=allowed, reach=reach, share=share)
+
+    def _lanes_renewed(self, genes: Keys, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Put copies of the best lanes in the place of the others; the genes of the copies."""
+        a = self._anatomy
+        order = np.argsort(-scores, kind="stable")
+        kept = max(1, int(KEPT_LANES * a.lanes))
+        lanes = genes[a.shared :].reshape(a.lanes, a.each)
+        ranks = (kept * self._random.random(a.lanes - kept) ** 2).astype(np.intp)
+        lanes[order[kept:]] = lanes[order[ranks]]
+        changed: NDArray[np.bool_] = np.isin(self._lane, order[kept:])
+        return changed
+
+    def _choose(self, count: int) -> Places:
+        """Moves by their share of improvements, every one now and then."""
+        useful = self._credit / self._tries
+        weights = LEAST + (1.0 - LEAST * len(useful)) * useful / useful.sum()
+        return self._random.choice(len(useful), count, p=weights / weights.sum()).astype(np.intp)
+
+    def _apply(self, move: Move, children: Children, lines: Places, ground: Ground) -> None:
+        some = Children(
+            genes=children.genes[lines],
+            allowed=children.allowed[lines],
+            reach=children.reach[lines],
+            share=children.share[lines],
+        )
+        move(some, ground)
+        children.genes[lines] = some.genes
+
+    def _of_genes(self, by_input: Sequence[int]) -> NDArray[np.int64]:
+        """A number for each input as one for each gene."""
+        spread = np.empty(self._anatomy.genes, np.int64)
+        for spec, value in zip(self._contract.inputs, by_input, strict=True):
+            spread[self._anatomy.columns[spec.name]] = value
+        return spread
+
+
+Places = NDArray[np.intp]
+Lanes = NDArray[np.float64]
