@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -60,8 +61,10 @@ class Evolution:
         evaluations: int,
         seed: int,
         random: np.random.Generator,
+        watch: Callable[[Mapping[str, Any]], None],
     ) -> None:
-        self._contract, self._problem, self._anatomy, self._objective = contract, problem, anatomy, objective
+        self._contract, self._problem, self.anatomy, self._objective = contract, problem, anatomy, objective
+        self._watch = watch
         self._targets, self._evaluations, self._seed, self._random = targets, evaluations, seed, random
         self.recipes: list[tuple[Recipe, ...]] = []
         self.champions = [Champion(0.0, np.empty((0, 0), np.int64), -1, 0, 0) for _ in range(targets)]
@@ -89,7 +92,7 @@ class Evolution:
         ground = Ground(
             home=self._problem.home,
             random=self._random,
-            columns=tuple(self._anatomy.columns[spec.name] for spec in self._contract.inputs),
+            columns=tuple(self.anatomy.columns[spec.name] for spec in self._contract.inputs),
             lane=self._lane,
             landmarks=tuple(landmarks(spec, self._problem.home) for spec in self._contract.inputs),
             fresh=genes[few],
@@ -104,6 +107,11 @@ class Evolution:
             self._generation(pools, self.done % self._targets, ground)
         return self.champions
 
+    def arrays(self, champion: Champion) -> Mapping[str, Any]:
+        """The inputs in which a champion was found: views, valid until the next evaluation."""
+        self.anatomy.write(champion.genes, self._objective.arrays)
+        return self._objective.arrays
+
     def _halvings(self, size: int) -> list[int]:
         """Evaluations after which the worse half of a pool is given up: as often as leaves one hill, evenly spaced."""
         rounds = int(np.log2(size))
@@ -112,8 +120,8 @@ class Evolution:
 
     def _seeds(self) -> Iterator[tuple[Keys, Places]]:
         """Genes and origins of the first evaluations."""
-        size, most = self._anatomy.individuals, self._evaluations
-        if self._anatomy.pointwise:
+        size, most = self.anatomy.individuals, self._evaluations
+        if self.anatomy.pointwise:
             points = grid(self._contract.inputs, self._problem.home, int(GRID_SHARE * most * size), self._random)
             for start in range(0, len(points), size):
                 part = points[start : start + size]
@@ -124,21 +132,22 @@ class Evolution:
             if self.done >= most:
                 return
             genes = drawn(
-                self._contract, self._problem, recipes, self._seed, self._objective.arrays, self._anatomy
+                self._contract, self._problem, recipes, self._seed, self._objective.arrays, self.anatomy
             )
             yield genes, np.full(len(genes), number)
 
     def _evaluate(self, genes: Keys, origins: Places) -> Lanes:
         """Scores of every target, individual and lane; the champions are kept."""
         np.clip(genes, self._low, self._high, out=genes)
-        self._anatomy.write(genes, self._objective.arrays)
-        lanes = self._objective.scores(self._anatomy)
+        self.anatomy.write(genes, self._objective.arrays)
+        self._watch(self._objective.arrays)
+        lanes = self._objective.scores(self.anatomy)
         self.done += 1
         scores = lanes[:, : len(genes)].max(axis=2)
         for target, champion in enumerate(self.champions):
             best = int(scores[target].argmax())
             if scores[target, best] > champion.score:
-                whole = self._anatomy.read(self._objective.arrays)
+                whole = self.anatomy.read(self._objective.arrays)
                 self.champions[target] = Champion(
                     float(scores[target, best]), whole, int(origins[best]), best, self.done
                 )
@@ -159,7 +168,7 @@ class Evolution:
         first = np.sort(first)
         rest = np.setdiff1d(np.arange(len(order)), first, assume_unique=True)
         least, most = POOL
-        size = min(max(least, 4 * self._anatomy.individuals), most)
+        size = min(max(least, 4 * self.anatomy.individuals), most)
         chosen = order[np.concatenate([first, rest])[:size]]
         share = min(1.0, 2.0 / genes.shape[1])
         return Pool(genes[chosen], lanes[chosen], origins[chosen], digits / 2.0, share)
@@ -168,7 +177,7 @@ class Evolution:
         """One evaluation of children of one target's pool."""
         random, pool = self._random, pools[target]
         ground.mates = pool.genes
-        parents = pool.parents(self._anatomy.individuals, random)
+        parents = pool.parents(self.anatomy.individuals, random)
         children = self._children(pool, parents)
         moves = self._choose(len(parents))
         for number, move in enumerate(self._moves):
@@ -187,7 +196,7 @@ class Evolution:
 
     def _children(self, pool: Pool, parents: Places) -> Children:
         """Copies of the parents, the genes that may change, and their own sizes of steps."""
-        random, a = self._random, self._anatomy
+        random, a = self._random, self.anatomy
         genes = pool.genes[parents]
         digits = precision(self._problem.home).digits
         reach = np.clip(pool.reach[parents] + random.normal(0.0, ADOPTED, len(parents)), 1.0, digits + 4.0)
@@ -204,7 +213,7 @@ class Evolution:
 
     def _lanes_renewed(self, genes: Keys, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Put copies of the best lanes in the place of the others; the genes of the copies."""
-        a = self._anatomy
+        a = self.anatomy
         order = np.argsort(-scores, kind="stable")
         kept = max(1, int(KEPT_LANES * a.lanes))
         lanes = genes[a.shared :].reshape(a.lanes, a.each)
@@ -231,9 +240,9 @@ class Evolution:
 
     def _of_genes(self, by_input: Sequence[int]) -> NDArray[np.int64]:
         """A number for each input as one for each gene."""
-        spread = np.empty(self._anatomy.genes, np.int64)
+        spread = np.empty(self.anatomy.genes, np.int64)
         for spec, value in zip(self._contract.inputs, by_input, strict=True):
-            spread[self._anatomy.columns[spec.name]] = value
+            spread[self.anatomy.columns[spec.name]] = value
         return spread
 
 

@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from fuzz.execution import CAMPAIGN, Ran, Run
 from fuzz.measure import Yardstick
-from fuzz.oracle.bound import Truth, bound
+from fuzz.oracle.bound import Bound, Truth, charges_for, wide_dtype
 from fuzz.oracle.models import Model
 from fuzz.oracle.plain import plain
 from fuzz.search.anatomy import Anatomy
@@ -21,6 +21,10 @@ from fuzz.thresholds import FLAG
 from fuzz.workbench import Bench, copy_inputs
 
 Scores = NDArray[np.float64]
+
+FLUSH_ROOM = 8.0
+"""Multiple of what flushing may cost that the search allows for, so that flushing alone scores 1/8: else every number
+near the subnormal ones would look as bad as rounding can be, and hide what does grow."""
 
 
 class Kind(enum.Enum):
@@ -82,10 +86,10 @@ class _Rung(Struct):
     truth: Truth | None = None
 
     def __post_init__(self) -> None:
-        flush = self.kind is Kind.RHO
-        self.interpreter = bound(
-            self.bench.program, self.dtype, flush=flush, unspecified=self.bench.contract.unspecified
-        )
+        charges = charges_for(self.dtype, flush=self.kind is Kind.RHO)
+        charges = structs.replace(charges, flush=FLUSH_ROOM * charges.flush)
+        unspecified = self.bench.contract.unspecified
+        self.interpreter = Bound(self.bench.program, self.dtype, wide_dtype(self.dtype), charges, unspecified)
         sizes = [int(np.prod(shape, dtype=np.int64)) for shape in self.bench.output_shapes]
         self.yardsticks = tuple(Yardstick(size, self.dtype, self.interpreter.wide) for size in sizes)
 

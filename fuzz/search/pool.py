@@ -21,15 +21,11 @@ class Pool:
 
     def __init__(self, genes: Keys, lanes: Scores, origins: Places, reach: float, share: float) -> None:
         self.genes, self.lanes, self.origins = genes.copy(), lanes.copy(), origins.copy()
+        self.scores: Scores = lanes.max(axis=1)
         self.reach, self.share = np.full(len(genes), reach), np.full(len(genes), share)
 
     def __len__(self) -> int:
         return len(self.genes)
-
-    @property
-    def scores(self) -> Scores:
-        best: Scores = self.lanes.max(axis=1)
-        return best
 
     def parents(self, count: int, random: np.random.Generator) -> Places:
         """Lines of `count` parents."""
@@ -42,17 +38,17 @@ class Pool:
         scores = lanes.max(axis=1)
         before = self.scores[parents]
         better: NDArray[np.bool_] = scores > before
-        for child in np.argsort(scores, kind="stable"):  # the best child of a parent comes last
-            line = parents[child]
-            if scores[child] >= before[child]:
-                self._place(int(line), genes[child], lanes[child])
-                if better[child]:
-                    self.reach[line], self.share[line] = reach[child], share[child]
+        order = np.lexsort((-scores, parents))
+        best = order[np.unique(parents[order], return_index=True)[1]]
+        taken = best[scores[best] >= before[best]]
+        self._place(parents[taken], genes[taken], lanes[taken])
+        improved = taken[better[taken]]
+        self.reach[parents[improved]], self.share[parents[improved]] = reach[improved], share[improved]
         return better
 
     def migrate(self, genes: Keys, lanes: Scores, origin: int) -> None:
         """Take in an individual that does better here than all others, found while searching for another target."""
-        worst = int(self.scores.argmin())
+        worst = self.scores.argmin(keepdims=True)
         self._place(worst, genes, lanes)
         self.origins[worst] = origin
 
@@ -60,8 +56,9 @@ class Pool:
         """Put copies of the better half in the place of the other."""
         order = np.argsort(-self.scores, kind="stable")
         kept, lost = order[: (len(self) + 1) // 2], order[(len(self) + 1) // 2 :]
-        for array in (self.genes, self.lanes, self.origins, self.reach, self.share):
+        for array in (self.genes, self.lanes, self.scores, self.origins, self.reach, self.share):
             array[lost] = array[kept[: len(lost)]]
 
-    def _place(self, line: int, genes: Keys, lanes: Scores) -> None:
-        self.genes[line], self.lanes[line] = genes, lanes
+    def _place(self, lines: Places, genes: Keys, lanes: Scores) -> None:
+        self.genes[lines], self.lanes[lines] = genes, lanes
+        self.scores[lines] = lanes.max(axis=-1)
