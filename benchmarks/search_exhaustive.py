@@ -120,9 +120,7 @@ def main() -> int:
     for dtype in dict.fromkeys(line.dtype for line in chosen):
         here = [result for result in results if result.line.dtype == dtype]
         names = {(result.line.operator, result.line.attributes) for result in here}
-        missed = {
-            (result.line.operator, result.line.attributes) for result in here if result.share < options.share
-        }
+        missed = {(result.line.operator, result.line.attributes) for result in here if result.share < options.share}
         reached = sum(result.share >= options.share for result in here)
         enough = len(names) - len(missed) >= WANTED * len(names)
         passed &= enough

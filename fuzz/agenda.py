@@ -9,12 +9,14 @@ import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from typing import TypeAlias
 
-from fuzz.drawing import DRAWN, drawn
+from fuzz.drawing import DRAWN, EVALUATIONS, SEARCH, drawn
 from fuzz.errors import UserError
 from fuzz.manifest import Manifest
-from fuzz.plan import Piece, Shard
+from fuzz.plan import Hunt, Piece, Shard
 from fuzz.rows import trial_name
+from fuzz.targets import Target
 from fuzz.trial import Cell
+from strategies.canonical import identity
 from strategies.problem import Problem
 
 Written: TypeAlias = Callable[[int], Sequence[Problem] | None]
@@ -71,10 +73,20 @@ class Agenda:
         indices = self.range(number)
         if self._manifest.plan not in DRAWN:
             return Shard(number, (Piece(self.cells[group], indices.start, indices.stop),))
+        if (hunt := self._hunt(number)) is not None:
+            return Shard(number, (Piece(self._drawn_cells(number)[0], indices.start, indices.stop),), hunt)
+        return self._pieces(number, self._drawn_cells(number))
+
+    def filled(self, number: int, problems: Sequence[Problem]) -> Shard:
+        """The shard after its hunt, which gave `problems`."""
+        targets, pairs = self._targets(number)
+        return self._pieces(number, [Cell(problem, targets, pairs) for problem in problems])
+
+    def _pieces(self, number: int, cells: Sequence[Cell]) -> Shard:
         alone = DRAWN[self._manifest.plan].alone
         first: dict[Problem, int] = {}
         pieces = []
-        for index, cell in zip(indices, self._drawn_cells(number), strict=True):
+        for index, cell in zip(self.range(number), itertools.cycle(cells), strict=False):
             seen = first.setdefault(cell.problem, index)
             pieces.append(Piece(cell, index, index + 1, first=index if alone else seen))
         return Shard(number, tuple(pieces))
@@ -102,7 +114,9 @@ class Agenda:
             return
         block, offset = divmod(index, self.size)
         for group in range(self.groups):
-            yield self._drawn_cells(self.number(group, block))[offset]
+            number = self.number(group, block)
+            if self._hunt(number) is None:
+                yield self._drawn_cells(number)[offset]
 
     @functools.cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -117,5 +131,18 @@ class Agenda:
         if problems is None or len(problems) != len(self.range(number)):
             seed = record.seed(self._manifest.seed)
             problems = drawn(plan, record.operator, record.home, seed, block, self.size)[: len(self.range(number))]
-        targets, pairs = record.parsed_targets(), record.pair_positions()
+        targets, pairs = self._targets(number)
         return [Cell(problem, targets, pairs) for problem in problems]
+
+    def _targets(self, number: int) -> tuple[tuple[Target, ...], tuple[tuple[int, int], ...]]:
+        """Targets and pairs of a shard of a drawn plan."""
+        record = self._manifest.survey[self.place(number)[0]]
+        return record.parsed_targets(), record.pair_positions()
+
+    def _hunt(self, number: int) -> Hunt | None:
+        """What has to be done before the problems of a shard are known."""
+        if self._manifest.plan != SEARCH or self._written(number) is not None:
+            return None
+        group, block = self.place(number)
+        seed = self._manifest.survey[group].seed(self._manifest.seed)
+        return Hunt(int(identity({"seed": seed, "island": block}), 16), self._manifest.evaluations or EVALUATIONS)

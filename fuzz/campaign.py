@@ -11,7 +11,8 @@ from msgspec import structs
 from fuzz import exhaustive
 from fuzz.agenda import Agenda
 from fuzz.directory import CampaignDirectory
-from fuzz.drawing import DRAWN
+from fuzz.drawing import DRAWN, SEARCH
+from fuzz.errors import UserError
 from fuzz.extensions import load_extension
 from fuzz.log import elapsed
 from fuzz.manifest import Manifest, manifest_of
@@ -46,6 +47,8 @@ class Campaign:
 
         `shard_trials` None: measured when the campaign runs.
         """
+        if shard_trials and resolved.spec.plan == SEARCH:
+            raise UserError("the trials of an island are what it finds: leave out --shard-trials")
         directory = CampaignDirectory(path)
         directory.create()
         size = shard_trials or _usual_shard(resolved)
@@ -98,7 +101,9 @@ def _usual_shard(resolved: Resolved) -> int | None:
     if resolved.spec.plan == exhaustive.NAME:
         assert resolved.ends.trials is not None
         return exhaustive.shard_trials(resolved.ends.trials)
-    return DRAWN[resolved.spec.plan].chunk if resolved.spec.plan in DRAWN else None
+    if resolved.spec.plan not in DRAWN:
+        return None
+    return DRAWN[resolved.spec.plan].size(max(map(len, resolved.targets)))
 
 
 def _save_given(cells: Sequence[Cell], folder: Path) -> None:

@@ -87,11 +87,18 @@ def run(
     plan: Annotated[
         str | None,
         typer.Option(
-            help="fixed: your problems; survey: drawn; explore: chosen to fail; exhaustive: every number of a format."
+            help="fixed: your problems; survey: drawn; explore: chosen to fail; search: large errors sought; "
+            "exhaustive: every number of a format."
         ),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(help="Trials per problem; problems per operator of survey and explore. Default 1000.")
+        int | None,
+        typer.Option(
+            help="Trials per problem; problems per operator of survey and explore (default 1000), islands of search (4)."
+        ),
+    ] = None,
+    evaluations: Annotated[
+        int | None, typer.Option(metavar="N", help="Sets of inputs that an island of a search tries. Default 2000.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Campaign seed. Default 0.")] = None,
     published: Annotated[str | None, typer.Option(metavar="K/N", help="Compare the rate above 1e-1 with K/N.")] = None,
@@ -134,6 +141,7 @@ def run(
         options=options,
         schedules=schedules,
         unsafe_schedules=unsafe_schedules,
+        evaluations=evaluations,
         plan=plan,
         trials=trials,
         seed=seed,

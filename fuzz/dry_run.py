@@ -14,13 +14,15 @@ from rich.console import Console
 
 from fuzz import duration
 from fuzz.campaign import Campaign
-from fuzz.drawing import DRAWN, SURVEY
+from fuzz.drawing import DRAWN, SEARCH, SURVEY
+from fuzz.handover import OnFound
 from fuzz.job import Job
 from fuzz.manifest import Manifest, manifest_of
 from fuzz.plan import Shard
 from fuzz.run import SHARD_SECONDS, Settings, supervisor_of
 from fuzz.spec import Resolved
 from fuzz.supervisor import Finished, Supervisor
+from fuzz.written import problems_from_plain
 from results.columns import COLUMNS, ELEMENT_COLUMNS
 from results.layout import count, heading, say, table
 from results.parts import encode
@@ -30,6 +32,8 @@ TRIALS, SECONDS = 64, 1.5
 """At most so many trials of a group, for so long."""
 SAMPLED = 8
 """Groups of the plan that are tried; the others are taken to cost the same."""
+SEARCHED = 2
+"""The same of a search, whose islands take long."""
 _ROWS_SHOWN = 12
 MOST_SMALL = 256
 """Small files there are at a time: more are merged."""
@@ -50,8 +54,10 @@ def dry_run(resolved: Resolved, extensions: Sequence[Path], settings: Settings, 
     manifest = manifest_of(resolved, settings.shard_trials)
     _print_plan(manifest, console)
     with tempfile.TemporaryDirectory(prefix="ulpfuzz-") as folder:
-        few = structs.replace(resolved, ends=structs.replace(resolved.ends, trials=TRIALS))
-        campaign = Campaign.create(few, Path(folder) / "pilot", extensions, TRIALS)
+        trials = _block(manifest) if manifest.plan == SEARCH else TRIALS
+        few = structs.replace(resolved, ends=structs.replace(resolved.ends, trials=trials))
+        size = None if manifest.plan == SEARCH else TRIALS
+        campaign = Campaign.create(few, Path(folder) / "pilot", extensions, size)
         try:
             costs = _measured(campaign, settings)
         finally:
@@ -59,18 +65,33 @@ def dry_run(resolved: Resolved, extensions: Sequence[Path], settings: Settings, 
     _print_estimates(manifest, settings, costs, console)
 
 
+def _block(manifest: Manifest) -> int:
+    """Trials a shard of a plan that draws its problems."""
+    return DRAWN[manifest.plan].size(max(len(group.targets) for group in manifest.survey))
+
+
 def _measured(campaign: Campaign, settings: Settings) -> list[Cost]:
     """The costs of a sample of groups, spread over the plan."""
-    groups = campaign.agenda.groups
-    chosen = sorted({number * groups // SAMPLED for number in range(SAMPLED)} if groups > SAMPLED else range(groups))
-    repeated = campaign.manifest.plan != SURVEY
+    groups, searching = campaign.agenda.groups, campaign.manifest.plan == SEARCH
+    sampled = SEARCHED if searching else SAMPLED
+    chosen = sorted({number * groups // sampled for number in range(sampled)} if groups > sampled else range(groups))
+    repeated = campaign.manifest.plan not in (SURVEY, SEARCH)
+
+    def found(number: int, plain: list[Any]) -> Shard:
+        return campaign.agenda.filled(number, problems_from_plain(plain))
+
+    def measure(number: int) -> Cost:
+        seconds = math.inf if searching else SECONDS
+        return _measure(supervisor, campaign.agenda.shard(number), repeated, seconds, found)
+
     with supervisor_of(campaign, structs.replace(settings, workers=1)) as supervisor:
-        _measure(supervisor, campaign.agenda.shard(0), repeated)  # the worker has to start
-        return [_measure(supervisor, campaign.agenda.shard(number), repeated) for number in chosen]
+        if not searching:
+            measure(0)  # the worker has to start
+        return [measure(number) for number in chosen]
 
 
-def _measure(supervisor: Supervisor, shard: Shard, repeated: bool) -> Cost:
-    """Run a shard for a second or two. `repeated`: its trials share one problem, which the first one compiles."""
+def _measure(supervisor: Supervisor, shard: Shard, repeated: bool, seconds: float, found: OnFound) -> Cost:
+    """Run a shard for some seconds. `repeated`: its trials share one problem, which the first one compiles."""
     ran: list[Finished] = []
     started, begun = time.monotonic(), math.inf
 
@@ -78,7 +99,7 @@ def _measure(supervisor: Supervisor, shard: Shard, repeated: bool) -> Cost:
         nonlocal begun
         begun = min(begun, time.monotonic())
 
-    supervisor.run(iter([Job(shard)]), ran.append, arrived, lambda: time.monotonic() - begun > SECONDS)
+    supervisor.run(iter([Job(shard)]), ran.append, arrived, lambda: time.monotonic() - begun > seconds, found)
     wall, done = time.monotonic() - started, ran[-1]
     trials = done.position
     each = wall / trials
@@ -154,7 +175,7 @@ def _print_estimates(manifest: Manifest, settings: Settings, costs: Sequence[Cos
         f"{most} {duration.text(wall)} with {processes} ({1e3 * mean.each:.3g} ms a trial, {mean.setup:.2g} s to "
         "compile a problem), besides starting and the report",
     )
-    shards = total / DRAWN[manifest.plan].chunk if manifest.plan in DRAWN else max(1, wall / SHARD_SECONDS[0])
+    shards = total / _block(manifest) if manifest.plan in DRAWN else max(1, wall / SHARD_SECONDS[0])
     shards = min(shards, MOST_SMALL)
     say(console, f"{most} {_size(total * mean.size + shards * _size_of([], []))} on disk")
     if len(costs) < groups:

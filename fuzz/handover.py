@@ -43,7 +43,14 @@ class Finished(Struct, frozen=True):
 OnFinished: TypeAlias = Callable[[Finished], None]
 OnRows: TypeAlias = Callable[[int, list[list[Any]]], None]
 """(trials, rows) as they arrive."""
+OnFound: TypeAlias = Callable[[int, list[Any]], Shard]
+"""(shard number, problems as plain values): what the shard is after its hunt."""
 Stop: TypeAlias = Callable[[], bool]
+
+
+def not_hunting(number: int, problems: list[Any]) -> Shard:
+    """For plans without hunts."""
+    raise AssertionError(f"shard {number} has no hunt")
 
 
 def never() -> bool:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from fuzz.breadcrumb import Place
 from fuzz.execution import survived
+from fuzz.handover import Spent
 from fuzz.plan import Shard
 from fuzz.rows import trial_name
 from fuzz.trial import Death
@@ -66,6 +67,10 @@ class Job:
         self.elements = [list(row) for row in elements]
         self.deaths = _deaths(shard, position, self.rows)
         """By (position, target number)."""
+        self.killers: dict[int, bytes] = {}
+        """By target number: inputs on which it ended a worker during the hunt. It takes no part in it any more."""
+        self.hunting = Spent()
+        """What the hunt took."""
         self._unexplained: dict[tuple[int, int, str], int] = {}
 
     @property
@@ -79,6 +84,10 @@ class Job:
         self.rows += rows
         self.elements += elements
         return new
+
+    def found(self, shard: Shard, spent: Spent) -> None:
+        """The hunt is over, and gave `shard`."""
+        self.shard, self.hunting = shard, spent
 
     def unexplained(self, place: Place, cause: str) -> int:
         """Count a death that may be an accident, such as a kill by the operator; how many such there were there."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 import fuzz
 from fuzz import exhaustive
-from fuzz.drawing import DRAWN, SURVEY
+from fuzz.drawing import DRAWN, EVALUATIONS, SEARCH, SURVEY
 from fuzz.operators import operator
 from fuzz.request import CampaignSpec
 from fuzz.schedules import with_drawn
@@ -98,6 +98,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     at a part of its inputs, so that its kernels are compiled once."""
     targets: tuple[str, ...]
     pairs: Pairs
+    evaluations: int | None = None
+    """Of an island of a search."""
     recipes: str | None = None
     """The set of kinds of inputs, where one was named."""
     published: str | None = None
@@ -146,6 +148,7 @@ def manifest_of(resolved: Resolved, shard_trials: int | None) -> Manifest:
         shard_trials=shard_trials,
         targets=tuple(sorted({name for group in groups for name in group.targets})),
         pairs=groups[0].pairs,
+        evaluations=(spec.evaluations or EVALUATIONS) if spec.plan == SEARCH else None,
         recipes=spec.recipes,
         published=spec.published.rate if spec.published else None,
         published_event=_event(spec, groups[0].pairs),

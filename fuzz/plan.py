@@ -18,11 +18,20 @@ class Piece(Struct, frozen=True):
     first: int = 0
 
 
+class Hunt(Struct, frozen=True):
+    """A search for inputs with large errors (fuzz.search): with how many evaluations, from which seed."""
+
+    seed: int
+    evaluations: int
+
+
 class Shard(Struct, frozen=True):
     """Consecutive pieces that are computed, sent and stored together. Positions count trials within the shard."""
 
     number: int
     pieces: tuple[Piece, ...]
+    hunt: Hunt | None = None
+    """What has to be done before it is known what the trials are. Until then all have the cell that is searched."""
 
     @property
     def trials(self) -> int:

@@ -55,5 +55,7 @@ class CampaignSpec(Struct, frozen=True, rename={"problems": "problem", "dtypes":
     """Random legal schedules a problem, as further targets of each target that takes them."""
     unsafe_schedules: int = 0
     """The same in orders that are known to be miscompiled."""
+    evaluations: int | None = None
+    """Sets of input arrays that an island of a search evaluates."""
     recipes: str | None = None
     """A set of kinds of inputs that each problem is run with; set on the command line only."""

@@ -32,7 +32,7 @@ from fuzz.recorder import Recorder
 from fuzz.supervisor import Finished, Limits, Supervisor
 from fuzz.targets import Target, require_installed
 from fuzz.worker import Setup
-from fuzz.written import write_problems
+from fuzz.written import problems_from_plain, write_problems
 from results.compaction import Compacted, Compaction, compact, due
 from results.errors import StoreError
 
@@ -153,7 +153,7 @@ class Run:
                     print("stopping after the present trials; once more: now", file=sys.stderr, flush=True)
                 return self._stop()
 
-            supervisor.run(self._jobs(done, partial), self._commit, self._advance, stop)
+            supervisor.run(self._jobs(done, partial), self._commit, self._advance, stop, self._found)
         if len(self._store.part_facts()) > MOST_PARTS and not self._stop.interrupted:
             with self._merging():
                 self._merged(compact(self._directory.path, final=True, tick=self._directory.heartbeat))
@@ -198,10 +198,15 @@ class Run:
         agenda = self._campaign.agenda
         for number in self._deciding.unsettled(agenda.numbers(done)):
             shard = agenda.shard(number)
-            if self._campaign.manifest.plan in DRAWN:
+            if self._campaign.manifest.plan in DRAWN and shard.hunt is None:
                 write_problems(self._directory, number, [piece.cell.problem for piece in shard.pieces])
             rows, elements = self._store.read(number) if number in partial else ([], [])
             yield Job(shard, partial.get(number, 0), rows, elements)
+
+    def _found(self, number: int, plain: list[Any]) -> Shard:
+        """Write down what a hunt gave: from then on the shard is like any other."""
+        write_problems(self._directory, number, problems_from_plain(plain))
+        return self._campaign.agenda.shard(number)
 
     def _commit(self, finished: Finished) -> None:
         done = None if finished.complete else finished.position

@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 
 from fuzz import exhaustive
 from fuzz.budget import Ends, ends
-from fuzz.drawing import DRAWN
+from fuzz.drawing import DRAWN, ISLANDS, SEARCH
 from fuzz.errors import UserError, unknown
 from fuzz.grid import grid
 from fuzz.operators import operator
@@ -141,6 +141,10 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
     cells: list[Cell] = []
     if spec.plan == exhaustive.NAME:
         end = structs.replace(end, trials=exhaustive.trials(tuple(_home(targets) for targets in groups), spec.trials))
+    if spec.plan == SEARCH:
+        end = structs.replace(end, trials=_of_islands(spec, end, groups))
+    elif spec.evaluations is not None:
+        raise UserError(f"evaluations belong to an island of a search: leave them out, or use --plan {SEARCH}")
     if spec.plan not in DRAWN:
         for problem in spec.problems:
             for targets, compared in zip(groups, pairs, strict=True):
@@ -151,6 +155,15 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
                     cells.append(Cell(found, every, compared))
     _refuse_repetitions(spec, cells, groups)
     return Resolved(spec, end, tuple(cells), tuple(groups), pairs, tuple(skipped))
+
+
+def _of_islands(spec: CampaignSpec, end: Ends, groups: Sequence[Sequence[Target]]) -> int | None:
+    """Trials of so many islands as are asked for; None where time ends the campaign."""
+    if spec.evaluations is not None and spec.evaluations < 1:
+        raise UserError(f"evaluations is {spec.evaluations}: use a number >= 1")
+    if end.trials is None:
+        return None
+    return (spec.trials or ISLANDS) * DRAWN[SEARCH].size(max(map(len, groups)))
 
 
 def _check_rates(spec: CampaignSpec) -> None:

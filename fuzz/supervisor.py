@@ -19,12 +19,13 @@ from fuzz.breadcrumb import Place
 from fuzz.directory import CampaignDirectory
 from fuzz.errors import InternalError
 from fuzz.forensic import Examination
-from fuzz.handover import NOTHING, OnFinished, OnRows, Spent, Stop, never
+from fuzz.handover import NOTHING, OnFinished, OnFound, OnRows, Spent, Stop, never, not_hunting
 from fuzz.handover import Finished as Finished
 from fuzz.health import OnEvent, Replaced, WorkerHealth, ignore
 from fuzz.job import Job
 from fuzz.limits import Limits as Limits
 from fuzz.preload import PRELOAD
+from fuzz.search.record import kept
 from fuzz.threads import limit_threads
 from fuzz.trial import Death
 from fuzz.worker import Setup
@@ -70,6 +71,7 @@ class Supervisor:
         self._stopping = False
         self._finished: OnFinished
         self._progress: OnRows
+        self._found: OnFound
         self.replaced = Replaced()
 
     @property
@@ -77,7 +79,14 @@ class Supervisor:
         """Workers that ended before their time and were replaced."""
         return self.replaced.deaths
 
-    def run(self, jobs: Iterator[Job], finished: OnFinished, progress: OnRows, stop: Stop = never) -> None:
+    def run(
+        self,
+        jobs: Iterator[Job],
+        finished: OnFinished,
+        progress: OnRows,
+        stop: Stop = never,
+        found: OnFound = not_hunting,
+    ) -> None:
         """Compute every job; `jobs` may be endless, and is asked for one when a worker is free.
 
         `progress` is called as rows arrive, `finished` once a shard is complete, and before that every `limits.shard`
@@ -85,10 +94,13 @@ class Supervisor:
         finishes the trial it is on, `finished` is called for the shards that have new rows, complete or not, and this
         returns.
 
+        `found` is called with what the hunt of a shard gave, where it has one: it writes that down and returns the
+        shard that is run then. A hunt that has to stop leaves nothing.
+
         The workers stay alive for the next call; leaving the context ends them. Raises InternalError when the engine
         itself fails in a worker, and what the callbacks raise.
         """
-        self._finished, self._progress, self._stopping = finished, progress, False
+        self._finished, self._progress, self._found, self._stopping = finished, progress, found, False
         while True:
             if not self._stopping and stop():
                 self._stop()
@@ -209,10 +221,18 @@ class Supervisor:
             raise trouble(w, str(rows))
         job = w.job
         assert job is not None
+        if kind == worker.FOUND:
+            job.found(self._found(job.shard.number, rows), spent)
+            if self._stopping:
+                self._release(w)
+            else:
+                w.assign(job)
+            return
         self._progress(job.receive(position, rows, elements), rows)
         if kind == worker.DONE:
             w.shards += job.complete
-            self._release(w, spent)
+            self._release(w, Spent(spent.each, spent.cpu + job.hunting.cpu, spent.compiling + job.hunting.compiling))
+            job.hunting = NOTHING
             self._recycle(w)
 
     def _recycle(self, w: WorkerProcess) -> None:
@@ -258,7 +278,10 @@ class Supervisor:
             return
         late = w.killed_at is not None and w.killed_at != seen
         death = verdict_of(w, job, place, code, late)
-        if death is not None and death.verdict == "crashed" and code in EXAMINED:
+        if death is not None and job.shard.hunt is not None:
+            job.killers[place.target] = kept(Path(w.setup.crumb))
+            self._assign(self._start(), job)
+        elif death is not None and death.verdict == "crashed" and code in EXAMINED:
             setup = self._named(f"{w.name}-examined")
             self._examinations.append(Examination(self._context, setup, job, place, death, facts))
         else:

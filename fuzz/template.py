@@ -12,7 +12,7 @@ TEMPLATE = """# A campaign of ulpfuzz: ulpfuzz run {name}
 title = "Are tanh and softmax healthy here?"
 
 # fixed: the problems below; survey: problems drawn at random, one a trial (then without dims and inputs);
-# explore: problems chosen to find failures (no rates).
+# explore: problems chosen to find failures (no rates); search: inputs with large errors are sought (no rates).
 plan = "fixed"
 seed = 0
 

@@ -70,6 +70,19 @@ class Session:
             self.compiling += time.process_time() - self._compiling_since
         self._compiling_since = time.process_time() if stage == COMPILE else None
 
+    def run(self, bench: Bench, target: Target, purpose: str, index: int, number: int) -> Outcome:
+        """Run target number `number` of trial `index` under the breadcrumb."""
+
+        def mark(stage: str) -> None:
+            self.enter(stage)
+            self.breadcrumb.mark(index, number, stage, purpose)
+
+        def clear() -> None:
+            self.enter("")
+            self.breadcrumb.clear()
+
+        return execute(bench, target, purpose, mark, clear)
+
     @cached_property
     def arithmetic(self) -> Arithmetic | None:
         """What certifies, imported when first needed; None where neither Arb nor mpmath is installed."""
@@ -182,17 +195,7 @@ class _Trial:
                 self._plain[plain] = tuple(values.copy() for values in found.values)
 
     def _run(self, bench: Bench, target: Target, purpose: str) -> Outcome:
-        crumb = self.session.breadcrumb
-
-        def mark(stage: str) -> None:
-            self.session.enter(stage)
-            crumb.mark(self.index, self._number, stage, purpose)
-
-        def clear() -> None:
-            self.session.enter("")
-            crumb.clear()
-
-        return execute(bench, target, purpose, mark, clear)
+        return self.session.run(bench, target, purpose, self.index, self._number)
 
     def _target_rows(self, number: int, outcome: Outcome) -> None:
         target = self.cell.targets[number]

@@ -23,16 +23,21 @@ from fuzz.allocator import keep_freed_blocks
 from fuzz.backends import BACKENDS
 from fuzz.breadcrumb import SharedBreadcrumb
 from fuzz.errors import InternalError
+from fuzz.execution import Outcome
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.handover import NOTHING, Spent
 from fuzz.plan import Shard
+from fuzz.search.record import Record
 from fuzz.surroundings import Process, default_signals
+from fuzz.targets import Target
 from fuzz.trial import Death, Session, run_trial
+from fuzz.workbench import Bench
 from results.columns import COLUMNS, ELEMENT_COLUMNS, Row
 from strategies.given import STORE
 
-ROWS, DONE, TROUBLE, READY = "rows", "done", "trouble", "ready"
-"""Messages: rows so far; the last rows, of the shard or before a stop; the engine failed; the libraries are loaded."""
+ROWS, DONE, TROUBLE, READY, FOUND = "rows", "done", "trouble", "ready", "found"
+"""Messages: rows so far; the last rows, of the shard or before a stop; the engine failed; the libraries are loaded; the
+problems that a hunt gave."""
 BATCH_SECONDS = 0.2
 """Rows are sent at least this often: what a death costs, and how fresh the progress display is."""
 _NAMES = tuple(column.name for column in COLUMNS)
@@ -54,11 +59,15 @@ class Setup(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True):
-    """Run `shard` from `position` on. `deaths` maps (position, target) to why the target is not run there."""
+    """Run `shard` from `position` on. `deaths` maps (position, target) to why the target is not run there.
+
+    Where the shard has a hunt, do that instead; `killers` are the inputs on which targets ended earlier workers.
+    """
 
     shard: Shard
     position: int
     deaths: Mapping[tuple[int, int], Death]
+    killers: Mapping[int, bytes] = {}
 
 
 def main(connection: Connection, setup: Setup) -> None:
@@ -71,7 +80,10 @@ def main(connection: Connection, setup: Setup) -> None:
         while True:
             task: Task = connection.recv()
             default_signals()
-            _run(task, setup.seed, session, crumb, connection)
+            if task.shard.hunt is None:
+                _run(task, setup.seed, session, crumb, connection)
+            else:
+                _hunt(task, setup, session, crumb, connection)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         os._exit(0)
     except BaseException:  # noqa: BLE001  # whatever it is, the supervisor must hear of it
@@ -118,6 +130,43 @@ def _run(task: Task, seed: int, session: Session, crumb: _Crumb, connection: Con
     each = (time.monotonic() - warm) / (done - task.position - 1) if done > task.position + 1 else 0.0
     spent = Spent(each, time.process_time() - begun, session.compiling - compiling)
     connection.send_bytes(_encode([DONE, done, rows, elements, spent]))
+
+
+def _hunt(task: Task, setup: Setup, session: Session, crumb: _Crumb, connection: Connection) -> None:
+    """Send the problems that the hunt of a shard gives, or nothing where it is to stop."""
+    from fuzz.search.hunt import hunted, save_given
+
+    assert task.shard.hunt is not None
+    begun, compiling = time.process_time(), session.compiling
+    crumb.enter(0)
+    piece, _ = task.shard.at(0)
+    bench = session.workbench.bench(piece.cell.problem)
+    record = Record(Path(setup.crumb), bench.input_shapes, piece.cell.problem.home)
+    killers = {target: record.arrays(content) for target, content in task.killers.items()}
+    with contextlib.closing(record):
+
+        def watch(arrays: Mapping[str, Any]) -> None:
+            if crumb.stopping():
+                raise _Stopped
+            record.write(arrays)
+
+        def run(bench: Bench, target: Target, purpose: str) -> Outcome:
+            outcome = session.run(bench, target, purpose, 0, piece.cell.targets.index(target))
+            crumb.process.after_trial()
+            return outcome
+
+        try:
+            problems = hunted(bench, piece.cell, task.shard.hunt, run, killers, watch)
+        except _Stopped:
+            connection.send_bytes(_encode([DONE, task.position, [], [], NOTHING]))
+            return
+    save_given(problems, setup.given)
+    spent = Spent(0.0, time.process_time() - begun, session.compiling - compiling)
+    connection.send_bytes(_encode([FOUND, 0, [problem.plain() for problem in problems], [], spent]))
+
+
+class _Stopped(Exception):
+    """The supervisor asks for a stop: a hunt is not worth keeping before its end."""
 
 
 def _plain(row: Row, names: tuple[str, ...]) -> list[Any]:

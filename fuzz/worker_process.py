@@ -72,7 +72,7 @@ class WorkerProcess:
         self.job = job
         self.crumb.ask_to_stop(False)
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it died: reading the connection will tell
-            self.connection.send(Task(job.shard, job.position, job.not_run()))
+            self.connection.send(Task(job.shard, job.position, job.not_run(), job.killers))
 
     def call_seconds(self) -> float:
         """How long the present call has run, or the worker has been starting. Ask a few times a second."""

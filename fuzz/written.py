@@ -32,11 +32,16 @@ def read_problems(directory: Path, number: int) -> tuple[Problem, ...] | None:
     try:
         content = path.read_bytes()
         listed = json.loads(gzip.decompress(content) if path == packed else content)
-        return tuple(_problem(one) for one in listed)
+        return problems_from_plain(listed)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, EOFError, KeyError, TypeError) as error:
         raise StorageError(f"cannot read {path}: {error}: remove it, and its problems are drawn again") from None
+
+
+def problems_from_plain(listed: Sequence[dict[str, Any]]) -> tuple[Problem, ...]:
+    """Problems from what `Problem.plain` returns."""
+    return tuple(_problem(one) for one in listed)
 
 
 def _problem(plain: dict[str, Any]) -> Problem:

@@ -14,7 +14,7 @@ from results.reading import Results
 from results.setting import Setting, describe_environment, targets_that_ran, without_output
 
 _SHOWN = 6
-_DRAWN = ("survey", "explore")
+_DRAWN = ("survey", "explore", "search")
 """Plans whose number of trials counts the problems of an operator."""
 _REASONS_SHOWN = 12
 

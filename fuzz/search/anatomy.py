@@ -62,10 +62,10 @@ class Anatomy(Struct, frozen=True):
         return genes
 
     def write(self, genes: Keys, arrays: Mapping[str, Any]) -> None:
-        """Inverse of `read`; `genes` may have fewer lines, then the last individuals keep what they are."""
+        """Inverse of `read`."""
         for name, places in self.places.items():
             array = arrays[name]
-            array.reshape(-1)[places[: len(genes)]] = values_of(genes[:, self.columns[name]], array.dtype.name)
+            array.reshape(-1)[places] = values_of(genes[:, self.columns[name]], array.dtype.name)
 
     def by_lane(self, output: int, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Largest of `values` (flat) of an output for each individual and lane."""

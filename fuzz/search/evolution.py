@@ -131,15 +131,14 @@ class Evolution:
         for number, recipes in enumerate(self.recipes):
             if self.done >= most:
                 return
-            genes = drawn(
-                self._contract, self._problem, recipes, self._seed, self._objective.arrays, self.anatomy
-            )
+            genes = drawn(self._contract, self._problem, recipes, self._seed, self._objective.arrays, self.anatomy)
             yield genes, np.full(len(genes), number)
 
     def _evaluate(self, genes: Keys, origins: Places) -> Lanes:
         """Scores of every target, individual and lane; the champions are kept."""
         np.clip(genes, self._low, self._high, out=genes)
-        self.anatomy.write(genes, self._objective.arrays)
+        whole = np.resize(genes, (self.anatomy.individuals, genes.shape[1]))  # nothing of what was there before
+        self.anatomy.write(whole, self._objective.arrays)
         self._watch(self._objective.arrays)
         lanes = self._objective.scores(self.anatomy)
         self.done += 1
@@ -147,10 +146,8 @@ class Evolution:
         for target, champion in enumerate(self.champions):
             best = int(scores[target].argmax())
             if scores[target, best] > champion.score:
-                whole = self.anatomy.read(self._objective.arrays)
-                self.champions[target] = Champion(
-                    float(scores[target, best]), whole, int(origins[best]), best, self.done
-                )
+                found = Champion(float(scores[target, best]), whole, int(origins[best]), best, self.done)
+                self.champions[target] = found
         return lanes
 
     def _pool(self, genes: Keys, origins: Places, lanes: NDArray[np.float64]) -> Pool:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import structs
 
+from fuzz.drawing import FRESH
 from fuzz.execution import NoBreadcrumb, Outcome, Run, execute
+from fuzz.plan import Hunt
 from fuzz.search.anatomy import anatomy
 from fuzz.search.evolution import Champion, Evolution
 from fuzz.search.keys import Keys, key_of, values_of
@@ -18,7 +20,6 @@ from fuzz.search.seeds import ends
 from fuzz.targets import Target
 from fuzz.trial import Cell
 from fuzz.workbench import Bench
-from strategies import sizes
 from strategies.contract import Contract
 from strategies.given import STORE
 from strategies.precision import precision
@@ -28,22 +29,6 @@ from strategies.sampling import stream
 
 RULE = "search-1"
 """Name of the rule from (problem, targets, seed) to champions, kernels being the same. A new rule gets a new name."""
-EVALUATIONS = 2000
-"""Sets of input arrays that an island evaluates: some ten seconds on five backends."""
-FRESH = 8
-"""Trials with fresh seeds of the population that a champion stems from: a champion is the largest of many thousands,
-and says nothing of how often such inputs come up."""
-ROOM, BUDGET = 4096, 2.0**17
-"""Elements of the largest input below which independent dims grow, and most operations of an evaluation."""
-
-
-class Hunt(Struct, frozen=True):
-    """What an island is besides its problem shape and targets."""
-
-    seed: int
-    evaluations: int = EVALUATIONS
-
-
 Arrays = Mapping[str, Any]
 
 
@@ -94,19 +79,6 @@ def hunted(
     return listed
 
 
-def island(contract: Contract, dims: Mapping[str, int]) -> dict[str, int]:
-    """Sizes for a search: none is 0, the independent slices are many where they are small, and no evaluation is slow."""
-    sized = {dim.name: max(dims[dim.name], dim.minimum, 1) for dim in contract.dims}
-    sized = sizes.within(contract, sized, BUDGET)
-    growing = [d.name for d in contract.dims if d.batch and all(d.name in spec.dims for spec in contract.inputs)]
-    while growing and max(math.prod(spec.shape(sized)) for spec in contract.inputs) < ROOM:
-        larger = {name: 2 * size if name == growing[0] else size for name, size in sized.items()}
-        if sizes.work(contract, larger) > BUDGET:
-            break
-        sized = sizes.fitted(contract, larger)
-    return sized
-
-
 def save_given(problems: Sequence[Problem], folder: str) -> None:
     """Write the arrays of the champions."""
     for recipe in {recipe for problem in problems for recipe in problem.recipes}:
@@ -125,8 +97,8 @@ def _given(problem: Problem, arrays: Arrays) -> Problem:
 
 
 def _population(contract: Contract, problem: Problem, found: Evolution, champion: Champion) -> tuple[Recipe, ...]:
-    """What the champion is one of. Where it is a number of each input, the numbers of its binades; else the recipes that
-    it began as."""
+    """What the champion is one of. Where it is a number of each input, the numbers of its binades; else the recipes
+    that it began as."""
     columns = [found.anatomy.columns[spec.name] for spec in contract.inputs]
     if not found.anatomy.pointwise:
         return found.recipes[champion.origin]

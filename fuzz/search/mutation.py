@@ -222,4 +222,5 @@ def _runs(c: Children, g: Ground) -> Mask:
     length = np.rint(genes ** g.random.random((c.count, 1))).astype(np.int64)
     start = g.random.integers(0, genes, (c.count, 1))
     at = np.arange(genes)
-    return (at >= start) & (at < start + length)
+    runs: Mask = (at >= start) & (at < start + length)
+    return runs

@@ -48,7 +48,7 @@ class Pool:
 
     def migrate(self, genes: Keys, lanes: Scores, origin: int) -> None:
         """Take in an individual that does better here than all others, found while searching for another target."""
-        worst = self.scores.argmin(keepdims=True)
+        worst = np.array([self.scores.argmin()])
         self._place(worst, genes, lanes)
         self.origins[worst] = origin
 
