@@ -16,6 +16,7 @@ from results.report_accuracy import print_accuracy
 from results.report_counts import print_pairs, print_targets, print_verdicts
 from results.report_findings import print_findings, print_undecided
 from results.report_overview import print_operators, print_problems
+from results.report_search import SEARCH, print_champions
 from results.report_setting import print_setting
 from results.report_standard import print_closing, print_standard
 from results.report_until import print_until
@@ -68,6 +69,8 @@ def _campaign(results: Results, console: Console, known: Sorted | None) -> None:
         print_findings(results, groups, console, known if known and known.path else None)
         print_undecided(results, console)
         return
+    if results.plan == SEARCH:
+        print_champions(results, console)
     if results.manifest.get("recipes"):
         print_standard(results, console)
     elif ran.problems > FEW_PROBLEMS or len(ran.operators) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,7 +23,9 @@ from strategies.sampling import draw
 
 SPECIAL = "special"
 """The family of NaN and infinities: they have no error of a size."""
-GRID_SHARE = 0.75
+NEAR_POWERS = 3
+"""A landmark's neighbours on the grid are 1, 2, 4 ... numbers away, so many of them to either side."""
+GRID_SHARE = 0.5
 """Of all individuals that a search may evaluate, those of the grid at most: the rest is left to climb."""
 
 
@@ -49,29 +52,48 @@ def ends(spec: Spec, home: DType) -> tuple[int, int]:
 
 
 def landmarks(spec: Spec, home: DType) -> NDArray[np.int64]:
-    """Keys of the points that the contract calls delicate, of zero, and of the ends of the format and the domain."""
+    """Keys of the points that the contract calls delicate, of the edges of the format, both with either sign, of zero and
+    of the ends of the domain; those inside it."""
+    points = [mark.at for mark in spec.landmarks if abs(mark.at) <= precision(home).largest] + edges(home)
+    keys = [sign * key_of(point, home) for point in points for sign in (1, -1)]
+    return _inside(np.array([0, *ends(spec, home), *keys]), spec, home)
+
+
+def edges(home: DType) -> list[float]:
+    """Where a number, its square, its exponential or its reciprocal leaves the format, becomes subnormal or zero, or is
+    lost beside 1."""
     p = precision(home)
-    points = [mark.at for mark in spec.landmarks if abs(mark.at) <= p.largest]
-    points += [sign * edge for edge in (p.smallest_normal, p.largest, 1.0) for sign in (1.0, -1.0)]
-    keys = [0, *(key_of(point, home) for point in points), *ends(spec, home)]
-    return np.array(list(dict.fromkeys(keys)), np.int64)
+    ranges = (p.largest, p.smallest_normal, p.smallest_subnormal, p.unit_roundoff)
+    return [1.0, *ranges, *(math.sqrt(end) for end in ranges), *(math.log(end) for end in ranges)]
 
 
 def grid(specs: Sequence[Spec], home: DType, most: int, random: np.random.Generator) -> Keys:
-    """Individuals of one number for each input: first, middle and last number of every binade, both signs, and the
-    landmarks. Of more than one input, random combinations. At most `most` individuals, evenly chosen."""
+    """Individuals of one number for each input: the landmarks and numbers near to them, then first, middle and last
+    number of every binade, both signs. Of more than one input, random combinations. At most `most` individuals, those of
+    binades evenly chosen."""
+    columns = [np.concatenate([_near(spec, home), _binades(spec, home)]) for spec in specs]
+    if len(columns) > 1:
+        count = min(most, sum(map(len, columns)))
+        return np.stack([keys[random.integers(0, len(keys), count)] for keys in columns], axis=1)
+    near, binades = _near(specs[0], home)[:most], _binades(specs[0], home)
+    left = min(most - len(near), len(binades))
+    chosen = binades[np.linspace(0, len(binades) - 1, left).astype(np.intp)]
+    return np.concatenate([near, chosen])[:, None]
+
+
+def _near(spec: Spec, home: DType) -> NDArray[np.int64]:
+    steps = [sign * 2**power for power in range(NEAR_POWERS) for sign in (1, -1)]
+    return _inside(np.concatenate([landmarks(spec, home) + step for step in (0, *steps)]), spec, home)
+
+
+def _binades(spec: Spec, home: DType) -> NDArray[np.int64]:
     p = precision(home)
     step = 2 ** (p.digits - 1)
-    binades = np.arange(p.maximum_exponent - p.minimum_exponent + 2, dtype=np.int64) * step
-    inside = np.concatenate([binades, binades + step // 2, binades + step - 1])
-    columns = []
-    for spec in specs:
-        low, high = ends(spec, home)
-        keys = np.unique(np.concatenate([inside, -inside, landmarks(spec, home)]))
-        columns.append(keys[(keys >= low) & (keys <= high)])
-    if len(columns) == 1:
-        (keys,) = columns
-        chosen = keys[np.linspace(0, len(keys) - 1, min(most, len(keys))).astype(np.intp)] if most else keys[:0]
-        return np.ascontiguousarray(chosen[:, None])
-    count = min(most, sum(map(len, columns)))
-    return np.stack([keys[random.integers(0, len(keys), count)] for keys in columns], axis=1)
+    firsts = np.arange(p.maximum_exponent - p.minimum_exponent + 2, dtype=np.int64) * step
+    keys = np.concatenate([firsts, firsts + step // 2, firsts + step - 1])
+    return _inside(np.concatenate([keys, -keys]), spec, home)
+
+
+def _inside(keys: NDArray[np.int64], spec: Spec, home: DType) -> NDArray[np.int64]:
+    low, high = ends(spec, home)
+    return np.unique(keys[(keys >= low) & (keys <= high)])

@@ -1,0 +1,183 @@
+"""The plan `search` as a campaign: islands are pure, champions are written down, a death is a row with its inputs."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from running import Cli, Row, differing, elements_of, in_session, rows_of, wait_for
+
+import results
+from fuzz.campaign import Campaign
+from fuzz.directory import CampaignDirectory
+from fuzz.drawing import FRESH
+from fuzz.errors import UserError
+from fuzz.written import read_problems
+from results.errors import InvalidRate
+from results.report_search import champions
+
+SEARCH = ("run", "softplus", "sum", "--plan", "search", "--targets", "numpy", "--trials", 3, "--evaluations", 60)
+EACH = 1 + FRESH
+KILLS = 3
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("searched")
+    Cli(folder).ok(*SEARCH, "--out", "a")
+    return folder / "a"
+
+
+def copied(directory: Path, to: Path) -> Path:
+    import shutil
+
+    return Path(shutil.copytree(directory, to))
+
+
+def by_index(directory: Path, operator: str) -> dict[int, Row]:
+    return {row["index"]: row for row in rows_of(directory).values() if row["operator"] == operator}
+
+
+def test_islands_are_the_same_with_other_workers(ulpfuzz: Cli, searched: Path) -> None:
+    ulpfuzz.ok(*SEARCH, "--workers", 2, "--out", "b", PYTHONHASHSEED="7")
+    assert not differing(rows_of(searched), rows_of(ulpfuzz.folder / "b"))
+    assert elements_of(searched) == elements_of(ulpfuzz.folder / "b")
+    names = sorted(path.name for path in (searched / "given").iterdir())
+    assert names == sorted(path.name for path in (ulpfuzz.folder / "b" / "given").iterdir())
+
+
+def test_an_island_gives_its_champion_and_fresh_draws_of_its_population(searched: Path) -> None:
+    rows = by_index(searched, "sum")
+    assert sorted(rows) == list(range(3 * EACH))
+    for island in range(3):
+        champion, *fresh = (rows[island * EACH + place] for place in range(EACH))
+        assert "given(@" in champion["recipes"]
+        assert all("given" not in row["recipes"] for row in fresh)
+        assert len({row["problem_id"] for row in fresh}) == 1
+        assert len({row["input_digest"] for row in fresh}) in (1, FRESH)  # the same where the recipe is a constant
+        assert {row["dims"] for row in fresh} == {champion["dims"]}
+    best = max(rows[island * EACH]["rho_max"] for island in range(3))
+    assert best > max(row["rho_max"] for index, row in rows.items() if index % EACH)
+
+
+def test_the_population_of_a_number_is_its_binade(searched: Path) -> None:
+    rows = by_index(searched, "softplus")
+    problems = read_problems(searched, 0) or ()
+    assert problems[0].operator == "softplus"
+    assert rows[1]["recipes"].startswith("x=uniform(") or rows[1]["recipes"] == "x=constant(0)"
+
+
+def test_champions_are_reproduced_bit_for_bit(ulpfuzz: Cli, searched: Path) -> None:
+    copied(searched, ulpfuzz.folder / "a")
+    for operator in ("sum", "softplus"):
+        name = by_index(searched, operator)[EACH]["trial"]
+        assert "outputs equal bit for bit" in ulpfuzz.ok("repro", "a", name).stdout
+
+
+def test_no_rate_and_what_the_report_says(ulpfuzz: Cli, searched: Path) -> None:
+    with pytest.raises(InvalidRate, match="steered"):
+        results.rate(results.open(searched), "flagged > 0")
+    found = champions(results.open(searched))
+    assert {(one.operator, one.islands, one.fresh) for one in found} == {("sum", 3, FRESH), ("softplus", 3, FRESH)}
+    rows = by_index(searched, "sum")
+    best = max((rows[island * EACH] for island in range(3)), key=lambda row: row["rho_max"])
+    (one,) = [one for one in found if one.operator == "sum"]
+    assert (one.rho, one.trial, one.verdict) == (best["rho_max"], best["trial"], best["verdict"])
+    text = " ".join(ulpfuzz("report", searched).stdout.split())
+    assert f"0 of {FRESH}" in text
+    assert "not how often" in text
+
+
+def test_a_trial_that_no_island_has_given_yet_is_not_found(ulpfuzz: Cli, searched: Path) -> None:
+    place = CampaignDirectory(copied(searched, ulpfuzz.folder / "a"))
+    (place.path / "problems" / "00000001.json.gz").unlink()  # island 0 of sum
+    campaign = Campaign(place, place.read_manifest())
+    assert campaign.agenda.shard(1).hunt is not None
+    assert campaign.agenda.shard(0).hunt is None
+    with pytest.raises(UserError, match="no trial"):
+        campaign.find(by_index(searched, "sum")[0]["trial"])
+
+
+def test_an_island_that_is_written_down_is_not_searched_again(ulpfuzz: Cli, searched: Path) -> None:
+    directory = copied(searched, ulpfuzz.folder / "a")
+    (directory / "parts" / "00000001.parquet").unlink()
+    written = (directory / "problems" / "00000001.json.gz").stat()
+    ulpfuzz.ok("resume", "a")
+    assert (directory / "problems" / "00000001.json.gz").stat().st_mtime_ns == pytest.approx(
+        written.st_mtime_ns, abs=60e9
+    )
+    assert not differing(rows_of(searched), rows_of(directory))
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (("--dims", "n=3,rows=1"), "leave them out"),
+        (("--shard-trials", 5), "leave out --shard-trials"),
+        (("--evaluations", 0), "use a number >= 1"),
+        (("--published", "3/100"), "search has none"),
+    ],
+)
+def test_what_a_search_does_not_take(ulpfuzz: Cli, options: tuple[Any, ...], what: str) -> None:
+    refused = ulpfuzz("run", "sum", "--plan", "search", *options, "--out", "x")
+    assert refused.returncode == 2
+    assert what in refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1
+    assert not (ulpfuzz.folder / "x").exists()
+
+
+def test_evaluations_belong_to_a_search(ulpfuzz: Cli) -> None:
+    refused = ulpfuzz("run", "sum", "--plan", "survey", "--evaluations", 5, "--out", "x")
+    assert refused.returncode == 2
+    assert "--plan search" in refused.stderr
+
+
+def test_killed_at_any_moment_it_goes_on_to_the_same_rows(ulpfuzz: Cli, searched: Path) -> None:
+    moments = random.Random(3)
+    arguments: tuple[object, ...] = (*SEARCH, "--out", "c")
+    for _ in range(KILLS):
+        process = ulpfuzz.start(*arguments)
+        with contextlib.suppress(AssertionError):
+            wait_for(lambda: list(ulpfuzz.folder.glob("c/tmp/*.inputs")), 60, "a hunt begins")
+        time.sleep(moments.random())
+        process.kill()
+        process.communicate()
+        wait_for(lambda pid=process.pid: not in_session(pid), 60, "workers end with the main process")
+        arguments = ("resume", "c")
+    ulpfuzz.ok("resume", "c")
+    assert not differing(rows_of(searched), rows_of(ulpfuzz.folder / "c"))
+    assert elements_of(searched) == elements_of(ulpfuzz.folder / "c")
+    assert not list((ulpfuzz.folder / "c" / "tmp").iterdir())
+
+
+def test_what_kills_a_worker_in_a_hunt_is_kept_and_is_a_row(ulpfuzz: Cli, planted: Path) -> None:
+    """`segv` dies where the first element exceeds 1: of many inputs of a search, not of its first ones."""
+    arguments = ("run", "sum", "--plan", "search", "--targets", "numpy,segv", "--trials", 1, "--evaluations", 60)
+    done = ulpfuzz.ok(*arguments, "--extension", planted, "--out", "d")
+    assert "replaced" in done.stderr
+    rows = rows_of(ulpfuzz.folder / "d")
+    (killer,) = [row for row in rows.values() if row["index"] == EACH and row["target"].startswith("segv")]
+    assert killer["verdict"] == "crashed"
+    assert "SIGSEGV" in killer["error"]
+    assert "given(@" in killer["recipes"]
+    (other,) = [row for row in rows.values() if row["index"] == 0 and row["target"].startswith("numpy")]
+    assert "given(@" in other["recipes"]
+    assert other["rho_max"] > 0
+    ulpfuzz.ok(*arguments, "--extension", planted, "--out", "e")
+    assert not differing(rows, rows_of(ulpfuzz.folder / "e"))
+
+
+def test_a_hunt_that_has_to_stop_leaves_nothing_and_is_done_again(ulpfuzz: Cli, searched: Path) -> None:
+    ulpfuzz.ok(*SEARCH[:-1], 4000, "--time", "1s", "--out", "f")
+    assert len(rows_of(ulpfuzz.folder / "f")) < 6 * EACH
+    left = list((ulpfuzz.folder / "f" / "problems").glob("*"))
+    assert len(rows_of(ulpfuzz.folder / "f")) <= EACH * len(left)
+
+
+def test_a_dry_run_tells_what_an_island_takes(ulpfuzz: Cli) -> None:
+    done = ulpfuzz.ok("run", "sum", "--plan", "search", "--targets", "numpy", "--evaluations", 20, "--dry-run")
+    assert f"{4 * EACH} trials" in done.stdout
