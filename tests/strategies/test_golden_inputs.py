@@ -17,7 +17,8 @@ import pytest
 import xxhash
 
 import strategies
-from strategies import clusters, draw, explored, extra_low_bits, independent, parse_recipe, problems, stream
+from fuzz.drawing import EXPLORE, drawn
+from strategies import draw, explored, extra_low_bits, independent, parse_recipe, problems, stream
 from strategies.choices import POPULATION
 from strategies.recipes import RECIPES
 from strategies.sampling import raw
@@ -134,7 +135,6 @@ def test_chunks_do_not_depend_on_the_order_in_which_they_are_drawn(batch_norm) -
     source = problems(batch_norm)
     first = [explored(source, 5, chunk, 30) for chunk in (0, 1, 2)]
     assert [explored(source, 5, chunk, 30) for chunk in (2, 1, 0)] == first[::-1]
-    assert clusters(batch_norm, 5, 1, count=2, each=8) == clusters(batch_norm, 5, 1, count=2, each=8)
     assert [explored(source, 5, chunk, 30) for chunk in (1, 0)] == first[1::-1]
 
 
@@ -169,7 +169,7 @@ def everything(contract: strategies.Contract) -> list[object]:
         [list(recipe_bytes(text)) for text in (*RECIPE_BYTES, *JOINT_BYTES)],
         [problem.id for problem in independent(source, 5, 3, 20)],
         [problem.id for problem in explored(source, 5, 3, 60)],
-        [problem.id for cluster in clusters(contract, 5, 3, count=2, each=10) for problem in cluster],
+        [problem.id for block in (0, 3) for problem in drawn(EXPLORE, contract.operator, "float32", 5, block, 10)],
     ]
 
 

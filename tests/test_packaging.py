@@ -1,0 +1,18 @@
+"""What is installed is what is here."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_every_package_is_installed() -> None:
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    found = [
+        path.parent.relative_to(ROOT)
+        for top in ("fuzz", "results", "strategies")
+        for path in (ROOT / top).rglob("__init__.py")
+    ]
+    assert sorted(listed) == sorted(".".join(path.parts) for path in found)
