@@ -29,7 +29,7 @@ def _exact(value: float) -> Fraction:
     return Fraction(value)
 
 
-def _overflow(p: Precision) -> Fraction:
+def overflow_bound(p: Precision) -> Fraction:
     """From here on, rounding to nearest gives infinity (IEEE 754-2019, 4.3.1)."""
     return Fraction(2) ** p.maximum_exponent * (2 - Fraction(1, 2**p.digits))
 
@@ -48,10 +48,10 @@ EDGES: tuple[Edge, ...] = (
     Edge("the largest subnormal number", lambda x, p: x < _exact(p.smallest_normal)),
     Edge("x*x is 0", lambda x, p: x * x <= _vanishes(p)),
     Edge("x*x is subnormal", lambda x, p: x * x < _exact(p.smallest_normal)),
-    Edge("x*x is finite", lambda x, p: x * x < _overflow(p)),
-    Edge("1/x overflows", lambda x, p: x * _overflow(p) <= 1),
+    Edge("x*x is finite", lambda x, p: x * x < overflow_bound(p)),
+    Edge("1/x overflows", lambda x, p: x * overflow_bound(p) <= 1),
     Edge("1/x is normal", lambda x, p: x * _exact(p.smallest_normal) <= 1),
-    Edge("exp x is finite", lambda x, p: x < _EXP_DECIDED and _exp(x) < _overflow(p)),
+    Edge("exp x is finite", lambda x, p: x < _EXP_DECIDED and _exp(x) < overflow_bound(p)),
     Edge("exp -x is normal", lambda x, p: x < _EXP_DECIDED and _exp(-x) >= _exact(p.smallest_normal)),
     Edge("exp -x is not 0", lambda x, p: x < _EXP_DECIDED and _exp(-x) > _vanishes(p)),
     Edge("1 + x is 1", lambda x, p: x <= _exact(p.unit_roundoff)),

@@ -12,7 +12,7 @@ from strategies.elements import number_at, ordinal
 from strategies.expressions import RecipeError, parse_recipe
 from strategies.precision import PRECISIONS, precision
 from strategies.sampling import stream
-from strategies.thresholds import edges, exp_range
+from strategies.thresholds import edges, exp_range, overflow_bound
 
 HOMES = tuple(PRECISIONS)
 NATIVE = ("float16", "float32", "float64")
@@ -52,6 +52,14 @@ def test_edges_are_where_the_arithmetic_changes(home: str) -> None:
             x, after = beside(home, what)
             assert holds(x), what
             assert not holds(after), what
+
+
+@pytest.mark.parametrize("home", [home for home in HOMES if home != "float64"])
+def test_the_overflow_bound_is_the_least_number_that_rounds_to_infinity(home: str) -> None:
+    p = precision(home)
+    bound = float(overflow_bound(p))
+    assert np.isinf(p.round(bound))
+    assert p.round(np.nextafter(bound, 0)) == p.largest
 
 
 @pytest.mark.parametrize("home", HOMES)
