@@ -17,6 +17,7 @@ from fuzz.rows import trial_name
 from fuzz.targets import Target
 from fuzz.trial import Cell
 from strategies.canonical import identity
+from strategies.choices import POPULATION
 from strategies.problem import Problem
 
 Written: TypeAlias = Callable[[int], Sequence[Problem] | None]
@@ -129,10 +130,19 @@ class Agenda:
         record, plan = self._manifest.survey[group], self._manifest.plan
         problems = self._written(number)
         if problems is None or len(problems) != len(self.range(number)):
+            self._require_population()
             seed = record.seed(self._manifest.seed)
             problems = drawn(plan, record.operator, record.home, seed, block, self.size)[: len(self.range(number))]
         targets, pairs = self._targets(number)
         return [Cell(problem, targets, pairs) for problem in problems]
+
+    def _require_population(self) -> None:
+        """Problems of another population must not be added to a campaign. UserError where they would be."""
+        if self._manifest.population != POPULATION:
+            raise UserError(
+                f"this campaign draws from the population {self._manifest.population or 'problems-1'}, this ulpfuzz from "
+                f"{POPULATION}: go on with the version that began it, or start a new campaign; what it has stays valid"
+            )
 
     def _targets(self, number: int) -> tuple[tuple[Target, ...], tuple[tuple[int, int], ...]]:
         """Targets and pairs of a shard of a drawn plan."""

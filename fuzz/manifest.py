@@ -20,6 +20,7 @@ from fuzz.trial import Cell
 from results.columns import SCHEMA_VERSION
 from results.manifest import FORMAT
 from strategies.canonical import identity
+from strategies.choices import POPULATION
 from strategies.precision import narrowest
 from strategies.problem import problem_from_plain
 
@@ -108,6 +109,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     cells: tuple[CellRecord, ...] = ()
     survey: tuple[SurveyRecord, ...] = ()
     """Operators of a plan that draws its problems, whatever the plan."""
+    population: str | None = None
+    """Name of the population that problems are drawn from, where they are (`strategies.POPULATION`)."""
     trials_per_problem: int | None = None
     """1 where every trial draws its problem anew: what makes a survey's rates exact."""
 
@@ -155,6 +158,7 @@ def manifest_of(resolved: Resolved, shard_trials: int | None) -> Manifest:
         skipped=resolved.skipped,
         cells=cells,
         survey=survey,
+        population=POPULATION if survey else None,
         trials_per_problem=1 if spec.plan == SURVEY else None,
     )
 

@@ -27,11 +27,12 @@ from fuzz.trial import Cell
 from results.fail_on import PLANS as PLANS_WITH_RATES
 from results.fail_on import parse_fail_on, require_plan
 from strategies.contract import Contract, ContractError
-from strategies.expressions import RecipeError, parse_recipe
+from strategies.expressions import RecipeError, input_names
 from strategies.given import STORE, Given
+from strategies.inputs import input_recipes
 from strategies.precision import PRECISIONS, narrowest
 from strategies.problem import Problem, make_problem
-from strategies.recipes import ParameterError, Recipe
+from strategies.recipes import ParameterError
 
 PLANS = ("fixed", *DRAWN, exhaustive.NAME)
 
@@ -255,7 +256,8 @@ def _check_published(spec: CampaignSpec) -> None:
 def _problem(spec: ProblemSpec, home: str, base: Path) -> Problem:
     contract = operator(spec.operator).contract
     try:
-        recipes = [_recipe(contract, spec, name, base) for name in _input_names(contract, spec)]
+        _known_inputs(contract, spec)
+        recipes = input_recipes(contract, spec.inputs, lambda path, name: _load(base, path, name))
         problem = make_problem(contract, dims=spec.dims, home=home, recipes=recipes, attributes=spec.attributes)
         for recipe in problem.recipes:
             recipe.check(home, [contract.input(name).shape(spec.dims) for name in recipe.fills])
@@ -278,17 +280,11 @@ def _fits_in_memory(contract: Contract, problem: Problem) -> None:
         )
 
 
-def _input_names(contract: Contract, spec: ProblemSpec) -> list[str]:
+def _known_inputs(contract: Contract, spec: ProblemSpec) -> None:
     names = [item.name for item in contract.inputs]
-    for name in spec.inputs:
+    for name in (name for written in spec.inputs for name in input_names(written)):
         if name not in names:
             raise unknown(f"input of {contract.operator}", name, names)
-    return names
-
-
-def _recipe(contract: Contract, spec: ProblemSpec, name: str, base: Path) -> Recipe:
-    text = spec.inputs.get(name, contract.input(name).default)
-    return parse_recipe(text, (name,), lambda path, input_name: _load(base, path, input_name))
 
 
 def _load(base: Path, text: str, input_name: str) -> Given:

@@ -101,3 +101,17 @@ def test_the_same_rows_twice_are_refused() -> None:
     )
     with pytest.raises(UserError, match="asked for twice"):
         resolve(spec)
+
+
+def test_one_recipe_may_fill_two_inputs(tmp_path: Path) -> None:
+    """As typed or as a key of a file; an unknown name is named."""
+    (tmp_path / "c.toml").write_text(
+        '[[problem]]\noperator = "divide"\ndims = {n = 9}\ninputs = {"x, y" = "quotient_ties(15)"}\n'
+    )
+    typed = ProblemSpec("divide", {"n": 9}, {}, {"x,y": "quotient_ties(15)"})
+    spec, _ = read_toml(tmp_path / "c.toml")
+    for problems in (spec.problems, (typed,)):
+        (cell,) = resolve(CampaignSpec(problems, targets=("numpy",))).cells
+        assert [recipe.fills for recipe in cell.problem.recipes] == [("x", "y")]
+    with pytest.raises(UserError, match="'z'"):
+        resolve(CampaignSpec((ProblemSpec("divide", {"n": 9}, {}, {"x,z": "quotient_ties(15)"}),), targets=("numpy",)))

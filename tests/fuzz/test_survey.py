@@ -9,6 +9,7 @@ from running import Cli, differing, elements_of, rows_of, wait_for
 
 import results
 from fuzz.written import read_problems
+from strategies import POPULATION
 
 SURVEY = ("run", "tanh", "--plan", "survey", "--targets", "numpy,numpy[dtype=float64]", "--trials", 18)
 
@@ -64,3 +65,19 @@ def test_a_survey_supports_a_rate_although_problems_come_up_twice(ulpfuzz: Cli) 
     campaign = results.open(ulpfuzz.folder / "c")
     assert campaign.records("select count(distinct problem_id) n from trials")[0]["n"] < 120
     assert results.rate(campaign, "flagged > 0", population=True).of == "the population of the survey"
+
+
+def test_no_problems_of_another_population_are_added(ulpfuzz: Cli, tmp_path: Path) -> None:
+    """`resume` with another version: what is written down runs, what would have to be drawn does not."""
+    ulpfuzz.ok(*SURVEY, "--shard-trials", 6, "--out", "a")
+    manifest = tmp_path / "a" / "campaign.json"
+    assert POPULATION in manifest.read_text()
+    manifest.write_text(manifest.read_text().replace(POPULATION, "problems-0"))
+    (tmp_path / "a" / "parts" / "00000001.parquet").unlink()
+    ulpfuzz.ok("resume", "a")
+    (tmp_path / "a" / "parts" / "00000001.parquet").unlink()
+    (tmp_path / "a" / "problems" / "00000001.json.gz").unlink()
+    refused = ulpfuzz("resume", "a")
+    assert refused.returncode == 2
+    assert "problems-0" in refused.stderr
+    assert not (tmp_path / "a" / "parts" / "00000001.parquet").exists()
