@@ -57,7 +57,7 @@ def test_a_vector_body_keeps_the_length_it_needs(night: Path, tmp_path: Path) ->
 def test_large_inputs_lie_beside_the_script(night: Path, tmp_path: Path) -> None:
     text, ran = written(night, group_of(night, "cosh").id, tmp_path / "large one.py")
     assert ran.failed
-    assert text.inputs["x"].shape == (6000,)
+    assert 5000 < text.inputs["x"].size < 6000
     assert sorted(path.name for path in tmp_path.iterdir()) == ["large one.npz", "large one.py"]
     assert len((tmp_path / "large one.py").read_text().splitlines()) < 70
     assert run_script(mended(night, tmp_path / "large one.py")).returncode == 0
