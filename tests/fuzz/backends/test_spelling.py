@@ -131,7 +131,7 @@ def test_options_are_in_the_text() -> None:
     assert "mkldnn=off" in spelling.settings
     tanh = BACKENDS["tvm"].implementations["tanh"][0]
     spelling = BACKENDS["tvm"].spell(wanted(BACKENDS["tvm"], tanh, "float32", mcpu="host", fma="on"))
-    assert "'mattr': ['+fma']" in spelling.definitions[0]
+    assert re.search(r"'mattr': \[.*'\+fma'\]", spelling.definitions[0])
     assert "from_device" in spelling.definitions[0]
     exp = BACKENDS["jax"].implementations["exp"][0]
     spelling = BACKENDS["jax"].spell(wanted(BACKENDS["jax"], exp, "float64", mode="eager"))
