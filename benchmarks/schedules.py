@@ -35,7 +35,7 @@ def safe(schedules: int, operators: list[str], seed: int) -> int:
     print("|---" * len(HEADINGS) + "|")
     tallies: list[Tally] = []
     for name in operators:
-        found = tally(name, max(1, schedules // len(operators)), seed)
+        found = tally(name, -(-schedules // len(operators)), seed)
         tallies.append(found)
         print(found.line(), flush=True)
         for alarm in found.alarms:
