@@ -2,12 +2,12 @@
 
     python benchmarks/search.py [--evaluations 2000] [--repetitions 10] [--target torch] [--processes 2]
 
-All three look for the largest rho under the ideal model (fuzz.search.objective) with the same number of evaluations; an
-evaluation is one set of input arrays of fixed size, run and compared with the truth. All three draw from the same
-problems: every family of recipes (but the one of NaN and infinities) for every input, default attributes. `i.i.d.` draws
-each problem and its inputs independently, `Hypothesis` lets its engine choose problem and draw with the logarithm of rho
-as its target. No parameter is set by operator. p is that of a one-sided Mann-Whitney test of the search against the other
-column (exact where there are no ties), `better` p < 0.05, `worse` the same the other way round.
+All three look for the largest rho under the ideal model (fuzz.search.objective) with the same number of evaluations;
+an evaluation is one set of input arrays of fixed size, run and compared with the truth. All three draw from the same
+problems: every family of recipes (but the one of NaN and infinities) for every input, default attributes. `i.i.d.`
+draws each problem and its inputs independently, `Hypothesis` lets its engine choose problem and draw with the logarithm
+of rho as its target. No parameter is set by operator. p is that of a one-sided Mann-Whitney test of the search against
+the other column (exact where there are no ties), `better` p < 0.05, `worse` the same the other way round.
 
 Exit code 1 unless the search is better than both on three operators and worse on none.
 """

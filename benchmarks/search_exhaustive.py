@@ -2,11 +2,11 @@
 
     python benchmarks/search_exhaustive.py [TABLE.csv ...] [--elements 2000] [--share 0.9] [--processes 2]
 
-Each TABLE.csv is written by `ulpfuzz table DIR --csv`; docs/accuracy/16-bit.csv without any. For each of its lines that
-covers every number of the format, the search looks for the largest error of that function on that target in `elements`
-numbers (float32: 10,000,000), three times; it knows what it knows of every operator: binades, domain, landmarks, recipes.
-A line is reached if the median of the three is at least `share` of the largest error in the table, an operator if all its
-lines in a format are. Lines without any error are left out.
+Each TABLE.csv is written by `ulpfuzz table DIR --csv`; docs/accuracy/16-bit.csv without any. For each of its lines
+that covers every number of the format, the search looks for the largest error of that function on that target in
+`elements` numbers (float32: 10,000,000), three times; it knows what it knows of every operator: binades, domain,
+landmarks, recipes. A line is reached if the median of the three is at least `share` of the largest error in the table,
+an operator if all its lines in a format are. Lines without any error are left out.
 
 Exit code 1 unless 80 % of the operators are reached in each format.
 """

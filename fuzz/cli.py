@@ -94,7 +94,8 @@ def run(
     trials: Annotated[
         int | None,
         typer.Option(
-            help="Trials per problem; problems per operator of survey and explore (default 1000), islands of search (4)."
+            help="Trials per problem; problems per operator of survey and explore; default 1000. "
+            "Islands per operator of search; default 4."
         ),
     ] = None,
     evaluations: Annotated[

@@ -99,6 +99,6 @@ def print_champions(results: Results, console: Console) -> None:
         say(console, f"and {count(len(found) - _SHOWN)} more with a smaller rho")
     say(
         console,
-        "A champion is the largest of very many inputs that were steered there: its rho says how bad it can get, not how "
-        "often. Fresh draws: inputs of the kind that it stems from (of one number: those of its binade), drawn anew.",
+        "A champion is the largest of very many inputs that were steered there: its rho says how bad it can get, not "
+        "how often. Fresh draws: inputs of the kind that it stems from (of one number: its binade), drawn anew.",
     )

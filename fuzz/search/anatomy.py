@@ -25,8 +25,8 @@ Places = NDArray[np.intp]
 
 
 class Anatomy(Struct, frozen=True):
-    """How the elements of inputs and outputs belong to individuals. The genes of an individual are the shared ones, then
-    lane after lane."""
+    """How the elements of inputs and outputs belong to individuals. The genes of an individual are the shared ones,
+    then lane after lane."""
 
     individuals: int
     lanes: int
@@ -150,7 +150,7 @@ def _reached(bench: Bench, values: Sequence[Any], dim: str, at: int) -> list[Any
 
 
 def _axis(shape: Sequence[int], size: int, reached: Sequence[Any]) -> int | None:
-    """The axis along which the first and the last slice of a dim each reach their own slice of an output and no more."""
+    """The axis along which the first and the last slice of a dim reach their own slice of an output and no more."""
     for axis, extent in enumerate(shape):
         if extent == size:
             own = [np.zeros(shape, bool) for _ in reached]

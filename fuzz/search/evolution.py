@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from fuzz.search.anatomy import Anatomy
 from fuzz.search.keys import Keys
 from fuzz.search.mutation import MOVES, Children, Ground, Move
+from fuzz.search.nursery import Nursery
 from fuzz.search.objective import Objective
 from fuzz.search.pool import ADOPTED, Pool
 from fuzz.search.seeds import GRID_SHARE, drawn, ends, grid, landmarks, populations
@@ -24,8 +26,8 @@ SEED_SHARE = 0.2
 """Of all evaluations, those that draw from recipes."""
 POOL = (32, 512)
 """Fewest and most individuals of a pool."""
-FRESH = 1024
-"""Drawn individuals from which parts are taken later."""
+DRAWN_AT_ONCE = 64
+"""Sets of recipes that are drawn together."""
 KEPT_LANES = 0.25
 """Best lanes of a parent that a child of changed lanes keeps as they are."""
 LANES_ONLY, SHARED_ONLY = 0.6, 0.3
@@ -78,25 +80,17 @@ class Evolution:
 
     def run(self) -> Sequence[Champion]:
         """The champion of each target; its score is 0 where nothing had an error at all."""
-        seeds: list[tuple[Keys, Places, Lanes]] = []
-        for genes, origins in self._seeds():
-            lanes = self._evaluate(genes, origins)
-            seeds.append((genes, origins, lanes[:, : len(genes)]))
-        genes = np.concatenate([s[0] for s in seeds])
-        origins = np.concatenate([s[1] for s in seeds])
-        lanes = np.concatenate([s[2] for s in seeds], axis=1)
-        if not len(genes):
-            return self.champions
-        pools = [self._pool(genes, origins, lanes[target]) for target in range(self._targets)]
-        few = self._random.permutation(len(genes))[:FRESH]
+        nursery = self._nursery()
+        share = min(1.0, 2.0 / self.anatomy.genes)
+        pools = nursery.pools(reach=precision(self._problem.home).digits / 2.0, share=share)
         ground = Ground(
             home=self._problem.home,
             random=self._random,
             columns=tuple(self.anatomy.columns[spec.name] for spec in self._contract.inputs),
             lane=self._lane,
             landmarks=tuple(landmarks(spec, self._problem.home) for spec in self._contract.inputs),
-            fresh=genes[few],
-            mates=genes[:1],
+            fresh=nursery.fresh,
+            mates=nursery.fresh,
         )
         halvings = self._halvings(len(pools[0]))
         while self.done < self._evaluations:
@@ -118,21 +112,42 @@ class Evolution:
         left = self._evaluations - self.done
         return [self.done + left * (number + 1) // (rounds + 1) for number in range(rounds)]
 
-    def _seeds(self) -> Iterator[tuple[Keys, Places]]:
-        """Genes and origins of the first evaluations."""
-        size, most = self.anatomy.individuals, self._evaluations
-        if self.anatomy.pointwise:
-            points = grid(self._contract.inputs, self._problem.home, int(GRID_SHARE * most * size), self._random)
-            for start in range(0, len(points), size):
-                part = points[start : start + size]
-                yield part, np.full(len(part), -1)
+    def _nursery(self) -> Nursery:
+        """The first evaluations: a grid where individuals are numbers, then draws of recipes."""
+        a, most = self.anatomy, self._evaluations
+        least, largest = POOL
+        nursery = Nursery(min(max(least, 4 * a.individuals), largest), self._targets, self._niches)
         wanted = max(1, int(SEED_SHARE * most))
-        self.recipes = populations(self._contract, self._problem, self._seed, 0, wanted)
-        for number, recipes in enumerate(self.recipes):
-            if self.done >= most:
-                return
-            genes = drawn(self._contract, self._problem, recipes, self._seed, self._objective.arrays, self.anatomy)
-            yield genes, np.full(len(genes), number)
+        if a.pointwise:
+            points = grid(
+                self._contract.inputs, self._problem.home, int(GRID_SHARE * most * a.individuals), self._random
+            )
+            for start in range(0, len(points), a.individuals):
+                self._sow(nursery, points[start : start + a.individuals], -1)
+        for number, recipes in zip(range(min(wanted, most - self.done)), self._populations(), strict=False):
+            self.recipes.append(recipes)
+            genes = drawn(self._contract, self._problem, recipes, self._seed, self._objective.arrays, a)
+            nursery.keep_fresh(genes, wanted, self._random)
+            self._sow(nursery, genes, number)
+        return nursery
+
+    def _sow(self, nursery: Nursery, genes: Keys, origin: int) -> None:
+        origins = np.full(len(genes), origin)
+        lanes = self._evaluate(genes, origins)
+        nursery.add(genes, origins, lanes[:, : len(genes)])
+
+    def _populations(self) -> Iterator[tuple[Recipe, ...]]:
+        for chunk in itertools.count():
+            yield from populations(self._contract, self._problem, self._seed, chunk, DRAWN_AT_ONCE)
+
+    def _niches(self, genes: Keys, origins: Places) -> NDArray[np.int64]:
+        """A niche is a set of recipes; of one number, its sign and exponent."""
+        if genes.shape[1] == 1:
+            binades: NDArray[np.int64] = np.abs(genes[:, 0]) >> (precision(self._problem.home).digits - 1)
+            return np.sign(genes[:, 0]) * (1 + binades)
+        numbers: dict[tuple[Recipe, ...], int] = {}
+        of_recipes = [numbers.setdefault(recipes, len(numbers)) for recipes in self.recipes]
+        return np.array([*of_recipes, -1])[origins]
 
     def _evaluate(self, genes: Keys, origins: Places) -> Lanes:
         """Scores of every target, individual and lane; the champions are kept."""
@@ -149,26 +164,6 @@ class Evolution:
                 found = Champion(float(scores[target, best]), whole, int(origins[best]), best, self.done)
                 self.champions[target] = found
         return lanes
-
-    def _pool(self, genes: Keys, origins: Places, lanes: NDArray[np.float64]) -> Pool:
-        """The best seed of every niche, then the best of the others. A niche is a set of recipes; of one number, its
-        sign and exponent."""
-        digits = precision(self._problem.home).digits - 1
-        if genes.shape[1] == 1:
-            niches = np.sign(genes[:, 0]) * (1 + (np.abs(genes[:, 0]) >> digits))
-        else:
-            numbers: dict[tuple[Recipe, ...], int] = {}
-            of_recipes = np.array([numbers.setdefault(recipes, len(numbers)) for recipes in self.recipes] + [-1])
-            niches = of_recipes[origins]
-        order = np.argsort(-lanes.max(axis=1), kind="stable")
-        _, first = np.unique(niches[order], return_index=True)
-        first = np.sort(first)
-        rest = np.setdiff1d(np.arange(len(order)), first, assume_unique=True)
-        least, most = POOL
-        size = min(max(least, 4 * self.anatomy.individuals), most)
-        chosen = order[np.concatenate([first, rest])[:size]]
-        share = min(1.0, 2.0 / genes.shape[1])
-        return Pool(genes[chosen], lanes[chosen], origins[chosen], digits / 2.0, share)
 
     def _generation(self, pools: Sequence[Pool], target: int, ground: Ground) -> None:
         """One evaluation of children of one target's pool."""

@@ -61,8 +61,9 @@ def hunted(
 ) -> list[Problem]:
     """The problems of the island: for each target its champion, then FRESH times the population it stems from.
 
-    `bench` is that of the cell's problem. `killers`: inputs that ended a worker, by target. Such a target takes no part,
-    and these inputs are its champion. Where no input had any error, the cell's own problem takes the place of both.
+    `bench` is that of the cell's problem. `killers`: inputs that ended a worker, by target. Such a target takes no
+    part, and these inputs are its champion. Where no input had any error, the cell's own problem takes the place of
+    both.
     """
     problem = cell.problem
     found = evolve(bench, cell.targets, Kind.RHO, hunt.evaluations, hunt.seed, run, killers, watch)

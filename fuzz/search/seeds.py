@@ -52,8 +52,8 @@ def ends(spec: Spec, home: DType) -> tuple[int, int]:
 
 
 def landmarks(spec: Spec, home: DType) -> NDArray[np.int64]:
-    """Keys of the points that the contract calls delicate, of the edges of the format, both with either sign, of zero and
-    of the ends of the domain; those inside it."""
+    """Keys of the points that the contract calls delicate, of the edges of the format, both with either sign, of zero
+    and of the ends of the domain; those inside it."""
     points = [mark.at for mark in spec.landmarks if abs(mark.at) <= precision(home).largest] + edges(home)
     keys = [sign * key_of(point, home) for point in points for sign in (1, -1)]
     return _inside(np.array([0, *ends(spec, home), *keys]), spec, home)
@@ -69,8 +69,8 @@ def edges(home: DType) -> list[float]:
 
 def grid(specs: Sequence[Spec], home: DType, most: int, random: np.random.Generator) -> Keys:
     """Individuals of one number for each input: the landmarks and numbers near to them, then first, middle and last
-    number of every binade, both signs. Of more than one input, random combinations. At most `most` individuals, those of
-    binades evenly chosen."""
+    number of every binade, both signs. Of more than one input, random combinations. At most `most` individuals, those
+    of binades evenly chosen."""
     columns = [np.concatenate([_near(spec, home), _binades(spec, home)]) for spec in specs]
     if len(columns) > 1:
         count = min(most, sum(map(len, columns)))
