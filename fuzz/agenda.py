@@ -141,7 +141,8 @@ class Agenda:
         if self._manifest.population != POPULATION:
             raise UserError(
                 f"this campaign draws from the population {self._manifest.population or 'problems-1'}, this ulpfuzz "
-                f"from {POPULATION}: go on with the version that began it, or start a new campaign; what it has stays valid"
+                f"from {POPULATION}: go on with the version that began it, or start a new campaign; "
+                "what it has stays valid"
             )
 
     def _targets(self, number: int) -> tuple[tuple[Target, ...], tuple[tuple[int, int], ...]]:
