@@ -83,10 +83,14 @@ def parse_target(text: str, dtype: DType) -> Target:
     found = backend(match["backend"])
     declared = {spec.name: spec for spec in found.options}
     options: dict[str, str] = {}
+    named: set[str] = set()
     for item in filter(None, (match["options"] or "").split(",")):
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals:
             raise UserError(f"option {item!r} of target {text!r} has no value: write {key}=value")
+        if key in named:
+            raise UserError(f"option {key} of target {text!r} has two values: remove one")
+        named.add(key)
         if key == "dtype":
             if value not in PRECISIONS:
                 raise unknown("dtype", value, PRECISIONS)

@@ -106,6 +106,14 @@ def test_mistakes_are_said_in_one_line(changes: dict[str, Any], words: str) -> N
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "text", ["torch[mkldnn=off,mkldnn=on]", "numpy[order=F,order=C]", "torch[threads=2,threads=3]"]
+)
+def test_an_option_has_one_value(text: str) -> None:
+    with pytest.raises(UserError, match="has two values: remove one"):
+        parse_target(text, "float32")
+
+
 def test_the_strategy_reaches_every_setting() -> None:
     target = parse_target("numpy", "float32")
     found = set(independent(targets_of(target, "sum"), 1, 0, 200))
