@@ -313,7 +313,8 @@ def _by_ladder(e: Evidence, ladder: Ladder) -> Judgement:
         return Judgement("unstable", f"{figures}{_ONLY_HIGH}")
     if ladder.above is not None:
         return Judgement("unstable", f"{figures}: float32 arithmetic inside loses digits, float64 does not")
-    return Judgement("unstable", f"{figures}: loses more than rounding explains in either precision")
+    where = " in either precision" if min(ladder.low_rho, ladder.high_rho) > FLAG else ""
+    return Judgement("unstable", f"{figures}: loses more than rounding explains{where}")
 
 
 def _summed(e: Evidence, ladder: Ladder) -> bool:

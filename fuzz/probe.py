@@ -31,7 +31,8 @@ def shortened(bench: Bench) -> Problem | None:
     least = {dim.name: max(dim.minimum, 1) for dim in bench.contract.dims}
     reducible = [name for name, size in dims.items() if size > SHORT]
     choices = [{name: SHORT} for name in reducible] + [dict.fromkeys(reducible, SHORT)]
-    choices += [dict.fromkeys(reducible, 1) | {name: SHORT} for name in reducible]  # several dims are summed together
+    longer_than_one = [name for name, size in dims.items() if size > 1]
+    choices += [dict.fromkeys(longer_than_one, 1) | {name: SHORT} for name in reducible]  # dims summed together
     for chosen in choices:
         short = dims | {name: max(size, least[name]) for name, size in chosen.items()}
         short = fitted(bench.contract, short)

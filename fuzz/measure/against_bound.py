@@ -14,7 +14,7 @@ from fuzz.measure.nonfinite import rounded_to_infinity, set_apart
 from fuzz.oracle.bound import OutputTruth
 from fuzz.oracle.models import Model
 from fuzz.oracle.passes import absolute, largest, smallest
-from fuzz.thresholds import FLAG
+from fuzz.thresholds import FLAG, ORDER
 from strategies.precision import DType, precision
 
 Array = NDArray[Any]
@@ -106,19 +106,20 @@ class BoundYardstick:
             total = self._error.sum()
             whole = self._regular and np.isfinite(total)
             measured = figures(float(total), {}, None) if whole else self._with_nonfinite(figures)
-            if measured.flagged and (overflowed := self._like_the_formula()).any():
+            doubtful = measured.flagged or (measured.rho_tree_max or 0.0) > ORDER
+            if doubtful and (overflowed := self._like_the_formula()).any():
                 return self._with_nonfinite(figures, overflowed)
             return measured
 
     def _like_the_formula(self) -> Array:
-        """Flagged elements whose error is what the formula itself gives in this dtype because it overflows inside.
+        """Elements whose error is what the formula itself gives in this dtype because it overflows inside.
 
         Where that is no number, any other finite one is no worse.
         """
         off: Array = self._overflow().reshape(-1)
         if self._plain is None or not off.any():
             return np.zeros(self.size, bool)
-        off = off & (self.rho > FLAG)
+        off = off & (self.rho > 0)
         if off.any():
             formula, squares = (self._plain(squares).reshape(-1) for squares in (False, True))
             output, allowed = self._output.astype(self._wide), FLAG * self.u * self.bound
