@@ -60,6 +60,7 @@ class Campaign:
                 if known is not None:
                     shutil.copyfile(known, path / KNOWN)
             directory.write_manifest(campaign.manifest)
+        STORE.register(path / "given")
         return campaign
 
     @classmethod

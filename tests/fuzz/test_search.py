@@ -9,6 +9,7 @@ import signal
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from running import Cli, Row, differing, elements_of, in_session, rows_of, wait_for
 
@@ -22,6 +23,7 @@ from fuzz.spec import resolve
 from fuzz.written import read_problems, write_problems
 from results.errors import InvalidRate
 from results.report_search import champions
+from strategies.given import STORE, content_of
 
 SEARCH = ("run", "softplus", "sum", "--plan", "search", "--targets", "numpy", "--trials", 2, "--evaluations", 40)
 EACH = 1 + FRESH
@@ -96,10 +98,12 @@ def test_a_trial_that_no_island_has_given_yet_is_not_found(ulpfuzz: Cli, searche
     place = CampaignDirectory(copied(searched, ulpfuzz.folder / "a"))
     (place.path / "problems" / "00000001.json.gz").unlink()  # island 0 of sum
     campaign = Campaign(place, place.read_manifest())
-    assert campaign.agenda.shard(1).hunt is not None
+    shard = campaign.agenda.shard(1)
+    assert shard.hunt is not None
     assert campaign.agenda.shard(0).hunt is None
-    with pytest.raises(UserError, match="no trial"):
-        campaign.find(by_index(searched, "sum")[0]["trial"])
+    for name in (by_index(searched, "sum")[0]["trial"], f"{shard.at(0)[0].cell.problem.id}-0"):
+        with pytest.raises(UserError, match="no trial"):
+            campaign.find(name)
 
 
 def test_an_island_that_is_written_down_is_not_searched_again(ulpfuzz: Cli, searched: Path) -> None:
@@ -112,6 +116,18 @@ def test_an_island_that_is_written_down_is_not_searched_again(ulpfuzz: Cli, sear
     assert [rows[index]["problem_id"] for index in range(EACH)] == [problem.id for problem in swapped]
 
 
+NARROW = """
+import numpy as np
+from fuzz.extend import FunctionBackend, register
+
+backend = FunctionBackend("narrow")
+
+@backend.operator("tanh")
+def tanh(x):
+    return np.tanh(x) * np.where((x > 0.7) & (x < 0.71), 1 + 1e-4, 1).astype(x.dtype)
+
+register(backend)
+"""
 SUM = (ProblemSpec("sum"),)
 
 
@@ -135,6 +151,15 @@ def test_the_size_of_an_island_is_no_option(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="leave out --shard-trials"):
         Campaign.create(resolved, tmp_path / "x", [], shard_trials=5)
     assert not (tmp_path / "x").exists()
+
+
+def test_a_new_campaign_knows_the_arrays_in_its_folder(tmp_path: Path) -> None:
+    """Workers write them; what shrinks findings at the end of a run reads them."""
+    resolved = resolve(CampaignSpec(SUM, plan="search", targets=("numpy",)))
+    Campaign.create(resolved, tmp_path / "x", []).directory.unlock()
+    array = np.arange(7, dtype=np.float32) + 0.125
+    STORE.save(tmp_path / "x" / "given", content_of(array), array)
+    assert np.array_equal(STORE.resolve(content_of(array)), array)
 
 
 def test_killed_at_any_moment_it_goes_on_to_the_same_rows(ulpfuzz: Cli, searched: Path) -> None:
@@ -168,6 +193,18 @@ def test_what_kills_a_worker_in_a_hunt_is_kept_and_is_a_row(ulpfuzz: Cli, plante
     (other,) = [row for row in rows.values() if row["index"] == 0 and row["target"].startswith("numpy")]
     assert "given(@" in other["recipes"]
     assert other["rho_max"] > 0
+
+
+def test_a_defect_that_nobody_named_is_found_and_made_small(ulpfuzz: Cli) -> None:
+    """A backend whose tanh errs between 0.7 and 0.71: one float32 number in 25,000."""
+    (ulpfuzz.folder / "narrow.py").write_text(NARROW)
+    arguments = ("run", "tanh", "--plan", "search", "--targets", "narrow", "--trials", 1, "--evaluations", 20)
+    done = ulpfuzz.ok(*arguments, "--extension", "narrow.py", "--shrink", "20s", "--out", "g")
+    assert done.returncode == 1
+    champion = by_index(ulpfuzz.folder / "g", "tanh")[0]
+    assert champion["verdict"] == "wrong"
+    assert champion["rho_max"] > 100
+    assert list((ulpfuzz.folder / "g").glob("shrunk/*"))
 
 
 def test_a_hunt_that_has_to_stop_leaves_nothing(ulpfuzz: Cli) -> None:

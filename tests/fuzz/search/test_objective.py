@@ -49,7 +49,7 @@ def test_an_error_below_the_flag_line_counts_by_its_size() -> None:
 
 
 def test_flushing_alone_is_no_error() -> None:
-    x = np.array([1e-39, -3e-38, 1.0, 2.0**-126], np.float32)
+    x = np.array([1e-39, 1.17e-38, 1.0, 2.0**-126], np.float32)
     flushed = scores("relu", {"n": 4}, x, lambda x: np.where(np.abs(x) < 2.0**-126, 0, np.maximum(x, 0)))
     assert flushed.max() <= 1 / 8
     assert scores("relu", {"n": 4}, x, lambda x: np.maximum(x, 0) + 2.0**-120).max() > 1
