@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -250,7 +251,14 @@ def _compute(campaign: Campaign, settings: Settings, shrink: str | None) -> None
     if seconds := after_run(shrink, elapsed(path)):
         from fuzz.shrinking.command import shrink_after_run
 
-        shrink_after_run(campaign, seconds)
+        try:
+            shrink_after_run(campaign, seconds)
+        except KeyboardInterrupt:
+            where = shlex.quote(str(path))
+            raise Interrupted(
+                f"interrupted while shrinking: all trials are done, `ulpfuzz report {where}` shows them, "
+                f"`ulpfuzz shrink {where}` goes on"
+            ) from None
 
 
 @contextmanager
