@@ -257,7 +257,7 @@ class Supervisor:
             if found := excess(place, seconds, w.rss_mib, self._limits, self._memory.memory):
                 w.kill_for(found.death, place)
                 self._event(found.event, _where(w, w.job, place) | found.facts)
-            if time.monotonic() - w.job.kept_at > self._limits.shard:
+            if time.monotonic() - w.job.kept_at > self._limits.shard and not w.job.complete:
                 self._hand_over(w.job)
 
     def _bury(self, w: WorkerProcess) -> None:
