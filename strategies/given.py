@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -113,9 +114,11 @@ class GivenStore:
         path = Path(directory) / f"{content}.npy"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            part = path.with_suffix(".part")
+            part = path.with_name(f"{content}-{os.getpid()}.part")  # several processes may find the same array
             with part.open("wb") as file:
                 np.save(file, array, allow_pickle=False)
+                file.flush()
+                os.fsync(file.fileno())
             part.replace(path)
         return path
 
