@@ -2,7 +2,7 @@
 
     python benchmarks/search_exhaustive.py [TABLE.csv ...] [--elements 2000] [--share 0.9] [--processes 2]
 
-Each TABLE.csv is written by `ulpfuzz table DIR --csv`; docs/accuracy/16-bit.csv without any. For each of its lines
+Each TABLE.csv is written by `ulpfuzz table DIR --csv`; those of docs/accuracy without any. For each of its lines
 that covers every number of the format, the search looks for the largest error of that function on that target in
 `elements` numbers (float32: 10,000,000), three times; it knows what it knows of every operator: binades, domain,
 landmarks, recipes. A line is reached if the median of the three is at least `share` of the largest error in the table,
@@ -30,7 +30,7 @@ from fuzz.workbench import Bench
 from strategies import parse_recipe
 from strategies.problem import make_problem
 
-TABLE = Path(__file__).parent.parent / "docs" / "accuracy" / "16-bit.csv"
+TABLES = sorted((Path(__file__).parent.parent / "docs" / "accuracy").glob("*.csv"))
 ELEMENTS = {"float16": 2_000, "bfloat16": 2_000, "float32": 10_000_000}
 ARRAYS = 50
 """Sets of input arrays into which few elements are divided."""
@@ -93,7 +93,7 @@ def measure(task: tuple[Line, int]) -> Result:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", nargs="*", type=Path, default=[TABLE])
+    parser.add_argument("tables", nargs="*", type=Path, default=TABLES)
     parser.add_argument("--elements", type=int)
     parser.add_argument("--share", type=float, default=0.9)
     parser.add_argument("--operators")
