@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,17 @@ from results.errors import InvalidRate
 EXPLORATION = ("run", "sum", "softplus", "--plan", "explore", "--targets", "numpy", "--shard-trials", 8)
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    Cli(folder).ok(*EXPLORATION, "--trials", 20, "--out", "a")
+    return folder / "a"
+
+
 @pytest.fixture
-def explored(ulpfuzz: Cli) -> Path:
-    ulpfuzz.ok(*EXPLORATION, "--trials", 20, "--out", "a")
-    return ulpfuzz.folder / "a"
+def explored(ulpfuzz: Cli, whole: Path) -> Path:
+    """A copy of its own for each test."""
+    return Path(shutil.copytree(whole, ulpfuzz.folder / "a"))
 
 
 def test_an_exploration_is_the_same_with_other_workers_and_hash_seeds(ulpfuzz: Cli, explored: Path) -> None:
@@ -73,7 +81,7 @@ def test_a_damaged_list_of_problems_ends_in_one_line(ulpfuzz: Cli, explored: Pat
 
 def test_trials_of_an_exploration_are_reproduced(ulpfuzz: Cli, explored: Path) -> None:
     names = sorted(row["trial"] for row in rows_of(explored).values() if row["index"] in (3, 17))
-    for name in names:
+    for name in (names[0], names[-1]):
         assert "outputs equal bit for bit" in ulpfuzz.ok("repro", "a", name).stdout
 
 
