@@ -40,7 +40,9 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_readme_shows_commands() -> None:
     assert len(COMMANDS) >= 8
-    assert "@" not in README.replace("@mine.operator", "").replace("given(@", "").replace("`@given`", "")  # no placeholder left
+    assert "@" not in README.replace("@mine.operator", "").replace("given(@", "").replace(
+        "`@given`", ""
+    )  # no placeholder left
 
 
 @pytest.mark.heavy
