@@ -68,7 +68,7 @@ ONE_LINE = [
     ([*SUM, "--dtype", "flaot32"], "unknown dtype 'flaot32': did you mean 'float32'?"),
     ([*SUM, "--dtype", "float32", "--dtype", "float32"], "is asked for twice"),
     ([*SUM, "--plan", "fixd"], "unknown plan 'fixd': did you mean 'fixed'?"),
-    ([*SUM, "--plan", "survey"], "a survey draws dims, attributes and inputs itself"),
+    ([*SUM, "--plan", "survey"], "the plan survey draws dims, attributes and inputs itself"),
     ([*SUM, "--trials", "0"], "trials is 0: use a number >= 1"),
     ([*SUM, "--trials", "-3"], "trials is -3"),
     ([*SUM, "--trials", "many"], "'--trials': Input should be a valid integer"),
