@@ -131,7 +131,7 @@ def run(
     with _interruptible(path):
         campaign = Campaign.create(resolved, path, sources, settings.shard_trials, known)
         _compute(campaign, settings, shrink)
-    return report(path, told)
+    return _reported(path, told)
 
 
 def resume(directory: Path, time: str | None, told: Told, settings: Settings, shrink: str | None = "0s") -> int:
@@ -143,7 +143,16 @@ def resume(directory: Path, time: str | None, told: Told, settings: Settings, sh
         if more is not None:
             campaign.allow(more)
         _compute(campaign, settings, shrink)
-    return report(directory, told)
+    return _reported(directory, told)
+
+
+def _reported(directory: Path, told: Told) -> int:
+    """`report` at the end of a run."""
+    try:
+        return report(directory, told)
+    except KeyboardInterrupt:
+        shown = f"`ulpfuzz report {shlex.quote(str(directory))}` shows what was found"
+        raise Interrupted(f"interrupted: all trials are done, {shown}") from None
 
 
 def report(directory: Path, told: Told = NOTHING_MORE) -> int:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, Protocol
@@ -24,6 +22,7 @@ from fuzz.effort import Effort
 from fuzz.environment import environment, environment_id
 from fuzz.errors import InternalError, StorageError
 from fuzz.health import OnEvent, ignore
+from fuzz.interrupts import gentle_interrupts
 from fuzz.job import Job
 from fuzz.log import Log, elapsed
 from fuzz.operators import operator
@@ -235,26 +234,6 @@ class Run:
         shortest, longest = SHARD_SECONDS
         aim = min(max(work / SHARDS_WANTED / workers, shortest), longest)
         self._campaign.cut(max(1, min(int(aim / each), MOST_SHARD_TRIALS)))
-
-
-@contextlib.contextmanager
-def gentle_interrupts(stop: Stop) -> Iterator[None]:
-    """The first SIGINT or SIGTERM in the block asks for a stop after the present trials, the second raises."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(number: int, _: object) -> None:
-        if stop.interrupted:
-            raise KeyboardInterrupt
-        stop.interrupted = "interrupted" if number == signal.SIGINT else "terminated"
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def supervisor_of(campaign: Campaign, settings: Settings, on_event: OnEvent = ignore) -> Supervisor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING
 from fuzz import duration
 from fuzz.campaign import Campaign
 from fuzz.directory import CampaignDirectory
-from fuzz.errors import UserError
+from fuzz.errors import Interrupted, UserError
+from fuzz.interrupts import Interrupt, gentle_interrupts
 from fuzz.reproduction.subject import Subject, every_group, find_group, open_campaign, subject_of
 from fuzz.schedules import OPTIONS
 from fuzz.shrinking.isolation import explained
@@ -33,7 +35,11 @@ def shrink(directory: Path, name: str | None, each: str | None, together: str | 
     seconds = SECONDS if each is None else duration.seconds(each)
     total = None if together is None else duration.seconds(together)
     campaign, extensions = open_campaign(directory)
-    _locked(campaign, extensions, name, seconds, total)
+    try:
+        _locked(campaign, extensions, name, seconds, total)
+    except KeyboardInterrupt:
+        again = shlex.join(["ulpfuzz", "shrink", str(directory), *([name] if name else [])])
+        raise Interrupted(f"interrupted: `{again}` goes on where it stopped") from None
     return 0
 
 
@@ -45,22 +51,30 @@ def shrink_after_run(campaign: Campaign, seconds: float) -> None:
 def _locked(
     campaign: Campaign, extensions: tuple[Path, ...], name: str | None, each: float, together: float | None
 ) -> None:
-    """Shrink while nobody else writes the directory."""
+    """Shrink while nobody else writes the directory. KeyboardInterrupt where that was asked for."""
     campaign.directory.lock()
+    interrupt = Interrupt()
     try:
-        _findings(campaign, extensions, name, each, together)
+        with gentle_interrupts(interrupt):
+            _findings(campaign, extensions, name, each, together, interrupt)
     finally:
         campaign.directory.unlock()
 
 
 def _findings(
-    campaign: Campaign, extensions: tuple[Path, ...], name: str | None, each: float, together: float | None
+    campaign: Campaign,
+    extensions: tuple[Path, ...],
+    name: str | None,
+    each: float,
+    together: float | None,
+    interrupt: Interrupt,
 ) -> None:
     place, directory = campaign.directory, campaign.directory.path
     results = open_results(directory)
     groups = [find_group(every_group(results), name, directory)] if name else list(results.findings)
     end = None if together is None else time.monotonic() + together
     for number, group in enumerate(groups):
+        interrupt.check()
         known = stored(directory, group.id)
         if known is not None and known.shrunk is not None and known.shrunk.complete:
             _say(group, known.shrunk.summary)
@@ -74,14 +88,14 @@ def _findings(
             seconds = min(each, left / (len(groups) - number))
         try:
             subject = subject_of(campaign, extensions, results, group)
-            _one(subject, group, place, Limits(seconds=seconds))
+            _one(subject, group, place, Limits(seconds=seconds), interrupt)
         except UserError as error:
             if name is not None:
                 raise
             _say(group, f"not shrunk: {error}")
 
 
-def _one(subject: Subject, group: FindingGroup, place: CampaignDirectory, limits: Limits) -> None:
+def _one(subject: Subject, group: FindingGroup, place: CampaignDirectory, limits: Limits, interrupt: Interrupt) -> None:
     if group.against != "truth":
         raise UserError("it compares two targets, and a case has one")
     if subject.verdict == _ENDED_FOR_MEMORY and "raised " not in subject.detail:
@@ -93,10 +107,11 @@ def _one(subject: Subject, group: FindingGroup, place: CampaignDirectory, limits
     progress = Progress(group.subject)
 
     def told(search: Search) -> None:
+        interrupt.check()
         place.heartbeat()
         progress.show(search)
 
-    with looking_for(subject, aim_of(subject)) as looking, progress:
+    with looking_for(subject, aim_of(subject), interrupt.check) as looking, progress:
         shrunk = shrink_subject(subject, looking, limits, journal, told)
     case = case_of(subject, shrunk, _primitives(subject, shrunk))
     store(subject.directory, group.id, case)

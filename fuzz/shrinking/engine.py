@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,20 @@ _NAMES = tuple(column.name for column in COLUMNS)
 
 
 class Engine:
-    """Looks at each candidate as a campaign of one trial does, forensic examination included. Use it as a context."""
+    """Looks at each candidate as a campaign of one trial does, forensic examination included. Use it as a context.
 
-    def __init__(self, aim: Aim, detail: str, backend: str, extensions: tuple[str, ...]) -> None:
-        self._aim = aim
+    `check` is called while it waits, and may raise.
+    """
+
+    def __init__(
+        self,
+        aim: Aim,
+        detail: str,
+        backend: str,
+        extensions: tuple[str, ...],
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._aim, self._check = aim, check
         self._folder = tempfile.TemporaryDirectory(prefix="ulpfuzz-")
         path = Path(self._folder.name)
         (path / "tmp").mkdir()
@@ -67,12 +78,16 @@ class Engine:
         self._number += 1
         done: list[Finished] = []
         try:
-            self._supervisor.run(iter([Job(Shard(self._number, (piece,)))]), done.append, _ignore)
+            self._supervisor.run(iter([Job(Shard(self._number, (piece,)))]), done.append, _ignore, self._go_on)
         except InternalError:  # the candidate is no problem of this operator, or ended workers between calls
             self.renew()
             return None
         rows = [dict(zip(_NAMES, row, strict=True)) for finished in done for row in finished.rows]
         return seen_of(rows, self._aim.output)
+
+    def _go_on(self) -> bool:
+        self._check()
+        return False
 
 
 def limits(detail: str) -> Limits:

@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 import os
 import tempfile
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,16 @@ EXPLAIN = None
 
 
 class Isolated:
-    """Looks in a child that is replaced when a candidate has ended it. Use it as a context."""
+    """Looks in a child that is replaced when a candidate has ended it. Use it as a context.
 
-    def __init__(self, aim: Aim, backend: str, extensions: tuple[str, ...]) -> None:
+    `check` is called while it waits, and may raise.
+    """
+
+    def __init__(
+        self, aim: Aim, backend: str, extensions: tuple[str, ...], check: Callable[[], None] = lambda: None
+    ) -> None:
         self._aim, self._folder = aim, tempfile.TemporaryDirectory(prefix="ulpfuzz-")
+        self._check = check
         os.environ[PRELOAD] = BACKENDS[backend].module
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["fuzz.preload"])
@@ -93,6 +100,7 @@ class Isolated:
         assert self._connection is not None
         watch = Watch()
         while not self._connection.poll(_POLL_SECONDS):
+            self._check()
             if watch.look() > seconds:
                 raise EOFError
         return self._connection.recv()

@@ -42,12 +42,13 @@ def aim_of(subject: Subject) -> Aim:
 
 
 @contextlib.contextmanager
-def looking_for(subject: Subject, aim: Aim) -> Iterator[Isolated | Engine]:
-    """Where the candidates of a subject run: in a process of their own."""
+def looking_for(subject: Subject, aim: Aim, check: Callable[[], None] = lambda: None) -> Iterator[Isolated | Engine]:
+    """Where the candidates of a subject run: in a process of their own. `check` is called often, and may raise."""
     files = tuple(str(path.resolve()) for path in subject.extensions)
     of_process = kinds_of(aim.verdict)[0] in OF_PROCESS
     backend = subject.target.backend
-    with Engine(aim, subject.detail, backend, files) if of_process else Isolated(aim, backend, files) as place:
+    place = Engine(aim, subject.detail, backend, files, check) if of_process else Isolated(aim, backend, files, check)
+    with place:
         yield place
 
 

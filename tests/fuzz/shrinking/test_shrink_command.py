@@ -98,6 +98,25 @@ def test_killed_at_any_moment_and_run_again(night: Path, ulpfuzz: Cli) -> None:
     assert content(copy / result) == wanted
 
 
+def test_interrupted_and_run_again(night: Path, ulpfuzz: Cli) -> None:
+    name = ids(night)["softplus"]
+    result = f"shrunk/{name}.json"
+    shutil.copytree(night, ulpfuzz.folder / "copy")
+    copy = ulpfuzz.folder / "copy"
+    wanted = content(copy / result)
+    (copy / result).unlink()
+    process = ulpfuzz.start("shrink", "copy", name)
+    wait_for(partial(has_lines, copy / f"shrunk/{name}.journal", 4, process))
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 130
+    assert said.splitlines()[-1] == f"ulpfuzz: interrupted: `ulpfuzz shrink copy {name}` goes on where it stopped"
+    assert "Traceback" not in said
+    assert not (copy / result).exists()
+    assert ulpfuzz("shrink", "copy", name).returncode == 0
+    assert content(copy / result) == wanted
+
+
 def test_a_candidate_that_ends_its_process_does_not_count(night: Path, ulpfuzz: Cli) -> None:
     shutil.copytree(night, ulpfuzz.folder / "copy")
     name = ids(night)["softplus"]
