@@ -45,8 +45,9 @@ class Effort:
         """One line for a run of so many seconds; empty where nothing was measured."""
         if not self._cpu or seconds <= 0:
             return ""
-        pace = f"{self._problems:,} problems ({self._problems / seconds:.3g}/s), {self._trials:,} trials"
+        problems = "1 problem" if self._problems == 1 else f"{self._problems:,} problems"
+        pace = f"{problems} ({self._problems / seconds:.3g}/s), {self._trials:,} trials"
         return (
             f"{pace} ({self._trials / seconds:.3g}/s); {100 * self._compiling / self._cpu:.0f} % of the workers' "
-            f"{self._cpu:.0f} s of processor time went into compilation"
+            f"{self._cpu:.3g} s of processor time went into compilation"
         )

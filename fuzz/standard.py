@@ -31,7 +31,7 @@ def _check_recipes(spec: CampaignSpec) -> None:
     if spec.recipes not in RECIPE_SETS:
         raise unknown("recipe set", str(spec.recipes), RECIPE_SETS)
     if spec.plan != "fixed":
-        raise UserError(f"a {spec.plan} draws its recipes itself: leave out --recipes, or use --plan fixed")
+        raise UserError(f"the plan {spec.plan} draws its recipes itself: leave out --recipes, or use --plan fixed")
     if any(problem.inputs for problem in spec.problems):
         raise UserError("--recipes chooses the inputs and --input names them: use one of the two")
 

@@ -105,7 +105,8 @@ def plain(snapshot: Snapshot) -> str:
         left = f", {duration.text(snapshot.eta)} left" if snapshot.eta is not None and snapshot.speed else ""
         state = f"{speed_text(snapshot)}{left}"
     counts = "; ".join(_plain_counts(of) for of in snapshot.targets)
-    found = f"; {snapshot.findings_total} findings" if snapshot.findings_total else ""
+    total = snapshot.findings_total
+    found = f"; {total} finding{'' if total == 1 else 's'}" if total else ""
     stuck = "".join(f"; {_doing(worker)}" for worker in _stuck(snapshot)[:1])
     return f"{done} trials, {state}; {counts}{found}{stuck}"
 

@@ -18,14 +18,16 @@ _SHOWN = 60
 
 
 class Champion(Struct, frozen=True):
-    """The input with the largest rho that a search found for one operator, dtype and target."""
+    """The worst input that a search found for one operator, dtype and target: one with a finding and no rho, such as a
+    crash, else the one with the largest rho."""
 
     operator: str
     dtype: str
     target: str
     islands: int
-    """Searches with an output of this target."""
-    rho: float
+    """Searches with an output of this target, or with its death."""
+    rho: float | None
+    """None where the target died of the champion, or gave nothing that can be measured."""
     verdict: str
     trial: str
     fresh: int
@@ -35,8 +37,8 @@ class Champion(Struct, frozen=True):
 
 
 def champions(results: Results) -> list[Champion]:
-    """The largest champion of each operator, dtype and target, the largest rho first. An island has as many trials for
-    each target: the champion found for it, then draws of its population."""
+    """The worst champion of each operator, dtype and target, the worst first. An island has as many trials for each
+    target: the champion found for it, then draws of its population."""
     groups = {(group["operator"], group["home"]): group["targets"] for group in results.manifest.get("survey") or ()}
     size = results.manifest.get("shard_trials")
     if not groups or not size:
@@ -47,27 +49,30 @@ def champions(results: Results) -> list[Champion]:
         for (operator, home), targets in groups.items()
         for place, target in enumerate(targets)
     )
+    found = ", ".join(f"'{verdict.name}'" for verdict in VERDICTS.values() if verdict.finding)
+    worth = f"coalesce(t.rho_max, CASE WHEN t.verdict IN ({found}) THEN 'Infinity'::DOUBLE END)"
     rows = results.records(f"""
         WITH own AS (
             SELECT t.operator, t.home, t.dtype, t.target, t."index" // {size} AS island, t."index" % {each} AS number,
-                   max(t.rho_max) AS rho, arg_max(t.verdict, t.rho_max) AS verdict, max(t.trial) AS trial,
-                   max(t.flagged) AS flagged
+                   max({worth}) AS worth, arg_max(t.verdict, {worth}) AS verdict, max(t.trial) AS trial,
+                   max(t.rho_max) AS rho, max(t.flagged) AS flagged
             FROM trials t JOIN (VALUES {places}) AS p(operator, home, target, place)
               ON t.operator = p.operator AND t.home = p.home AND t.target = p.target
             WHERE (t."index" % {size}) // {each} = p.place
             GROUP BY t.operator, t.home, t.dtype, t.target, t."index"
         )
-        SELECT c.operator, c.dtype, c.target, max(c.rho) AS rho, arg_max(c.verdict, c.rho) AS verdict,
-               arg_max(c.trial, c.rho) AS trial, count(DISTINCT c.island) AS islands,
-               arg_max(coalesce(f.fresh, 0), c.rho) AS fresh, arg_max(coalesce(f.flagged, 0), c.rho) AS flagged
+        SELECT c.operator, c.dtype, c.target, arg_max(struct_pack(rho := c.rho), c.worth).rho AS rho,
+               arg_max(c.verdict, c.worth) AS verdict, arg_max(c.trial, c.worth) AS trial,
+               count(DISTINCT c.island) AS islands, arg_max(coalesce(f.fresh, 0), c.worth) AS fresh,
+               arg_max(coalesce(f.flagged, 0), c.worth) AS flagged
         FROM own c LEFT JOIN (
             SELECT operator, home, target, island, count(rho) AS fresh,
                    count(*) FILTER (flagged > 0) AS flagged
             FROM own WHERE number > 0 GROUP BY operator, home, target, island
         ) f ON f.operator = c.operator AND f.home = c.home AND f.target = c.target AND f.island = c.island
-        WHERE c.number = 0 AND c.rho IS NOT NULL
+        WHERE c.number = 0 AND c.worth IS NOT NULL
         GROUP BY c.operator, c.home, c.dtype, c.target
-        ORDER BY rho DESC, c.operator, c.target
+        ORDER BY max(c.worth) DESC, c.operator, c.target
     """)
     return [Champion(**row) for row in rows]
 
@@ -75,7 +80,7 @@ def champions(results: Results) -> list[Champion]:
 def print_champions(results: Results, console: Console) -> None:
     """The table, and what it does not say."""
     found = champions(results)
-    heading(console, "Champions: the largest rho that was found")
+    heading(console, "Champions: the worst inputs that were found")
     rows = [
         (
             champion.operator,
@@ -96,7 +101,7 @@ def print_champions(results: Results, console: Console) -> None:
         words=3,
     )
     if len(found) > _SHOWN:
-        say(console, f"and {count(len(found) - _SHOWN)} more with a smaller rho")
+        say(console, f"and {count(len(found) - _SHOWN)} more, less bad")
     say(
         console,
         "A champion is the largest of very many inputs that were steered there: its rho says how bad it can get, not "

@@ -66,7 +66,7 @@ def _why(subject: Subject, specimen: Specimen, known: Facts | None) -> list[str]
 def _often(subject: Subject) -> str:
     row, group = subject.row, subject.group
     inputs = f"Inputs: {row['recipes']}; sizes {row['dims']}; home dtype {row['home']}."
-    plan = f"a {subject.results.plan} plan"
+    plan = f"the plan {subject.results.plan}"
     if group is None:
         return f"Seen in trial {row['trial']} of {plan}. {inputs}"
     where = f" where {group.region}" if group.region and not group.region.startswith("any ") else ""

@@ -32,6 +32,8 @@ _ENDED_FOR_MEMORY = "out_of_memory"
 
 def shrink(directory: Path, name: str | None, each: str | None, together: str | None) -> int:
     """Shrink one finding, or all of a campaign, the most severe first; a line each. 0 where that could be done."""
+    if name is not None and not name.strip():
+        raise UserError("no finding has an empty name: leave it out for all, or `ulpfuzz findings DIR` lists them")
     seconds = SECONDS if each is None else duration.seconds(each)
     total = None if together is None else duration.seconds(together)
     campaign, extensions = open_campaign(directory)

@@ -193,6 +193,14 @@ def test_what_kills_a_worker_in_a_hunt_is_kept_and_is_a_row(ulpfuzz: Cli, plante
     (other,) = [row for row in rows.values() if row["index"] == 0 and row["target"].startswith("numpy")]
     assert "given(@" in other["recipes"]
     assert other["rho_max"] > 0
+    worst, healthy = champions(results.open(ulpfuzz.folder / "d"))
+    assert (worst.target, worst.verdict, worst.rho, worst.trial) == (
+        killer["target"],
+        "crashed",
+        None,
+        killer["trial"],
+    )
+    assert (healthy.rho, healthy.trial) == (other["rho_max"], other["trial"])
 
 
 def test_a_defect_that_nobody_named_is_found_and_made_small(ulpfuzz: Cli) -> None:

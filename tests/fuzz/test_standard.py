@@ -75,7 +75,7 @@ def test_all_goes_with_a_survey() -> None:
         (["all", "--dims", "n=3", *STANDARD], "belong to one operator: leave them out with 'all'"),
         (["sum", "--recipes", "standart"], "unknown recipe set 'standart': did you mean 'standard'?"),
         (["sum", "--input", "x=normal(0,1)", *STANDARD], "use one of the two"),
-        (["sum", "--plan", "survey", *STANDARD], "a survey draws its recipes itself"),
+        (["sum", "--plan", "survey", *STANDARD], "the plan survey draws its recipes itself"),
         (["c.toml", *STANDARD], "--recipes goes with operators"),
         (["--operators", "summ", *STANDARD], "unknown operator 'summ': did you mean 'sum'?"),
     ],

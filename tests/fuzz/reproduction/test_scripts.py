@@ -113,7 +113,7 @@ def test_the_command_writes_all_four_files(night: Path, ulpfuzz: Cli, tmp_path: 
         "## How often",
     ]
     assert (tmp_path / "s.py").read_text() in report
-    assert "3 of 3 trials = 100 % [29, 100] where x < -8.3 (a fixed plan" in report
+    assert "3 of 3 trials = 100 % [29, 100] where x < -8.3 (the plan fixed" in report
     shown = ulpfuzz("repro", "s.json")
     assert (shown.returncode, shown.stderr) == (1, "")
     assert "still there" in shown.stdout
