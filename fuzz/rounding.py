@@ -61,8 +61,12 @@ def altered(rung: Rung, output: int, values: Array) -> Misrounded | None:
         if not differs.any():
             return None
         error = np.abs(flat.astype(truth.dtype) - truth)
-    ulps, worst = largest_ulp(error, truth, np.flatnonzero(differs & np.isfinite(error)), precision(rung.dtype))
-    return Misrounded(int(np.count_nonzero(differs)), ulps, worst, selects=True)
+    count = int(np.count_nonzero(differs))
+    infinite = np.flatnonzero(differs & ~np.isfinite(error))
+    if infinite.size:  # a finite number for an infinite one
+        return Misrounded(count, math.inf, int(infinite[0]), selects=True)
+    ulps, worst = largest_ulp(error, truth, np.flatnonzero(differs), precision(rung.dtype))
+    return Misrounded(count, ulps, worst, selects=True)
 
 
 def _error(bench: Bench, rung: Rung, output: int, at: tuple[Any, ...], value: Any) -> float:

@@ -30,6 +30,8 @@ neglected second-order terms reach about a tenth of the first-order ones."""
 OVERFLOW_SHARE = 0.99
 """An intermediate above this share of the largest number may overflow in an implementation that rounds differently."""
 
+_ACCUMULATING = frozenset({"sum", "mean", "var", "prod", "cumsum", "matmul"})
+"""Their finite operands may overflow on the way, which beside a given infinity makes NaN of it."""
 
 _POLES: dict[str, Callable[[Any, Any], Any]] = {
     "tan": lambda x, z: np.minimum(1.0, 1.0 / np.abs(z)),
@@ -81,7 +83,7 @@ class Truth:
             given_nan = arriving(frame.node, [np.isnan(v) for v in values], values)
             given = arriving(frame.node, [~np.isfinite(v) for v in values], values)
             mask = (nan & ~given_nan) | (~nan & ~(reach <= limit) & ~given)
-            if np.any(given) and PRIMITIVES[frame.node.primitive].kind in ("reduction", "scan", "matmul"):
+            if np.any(given) and frame.node.primitive in _ACCUMULATING:
                 mask = mask | (given & (frame.reach(finite=True) > limit))
             masks.append(mask | skipped_padding(frame.node, self._owner.program, values))
         return spread(self._owner.program, masks, [f.value for f in self._owner.frames])[output]

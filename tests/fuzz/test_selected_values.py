@@ -90,3 +90,17 @@ def test_flushed_subnormals_are_called_so(lab: Lab) -> None:
     lab.backend.operator("relu", name="kernel", dtypes=EVERY_FLOAT)(kernel)
     row = lab.trial(lab.problem("relu", {"x": "subnormal()"}), Target("lab", "cpu", "float32")).rows[0]
     assert row["verdict"] == "subnormals_flushed"
+
+
+@pytest.mark.parametrize("dtype", EVERY_FLOAT)
+def test_the_least_number_is_no_infinity(lab: Lab, dtype: str) -> None:
+    """A maximum that begins with the least finite number gives that for minus infinity."""
+
+    @lab.backend.operator("max_pool2d", name="kernel", dtypes=EVERY_FLOAT)
+    def kernel(x: Array, *, kernel: int, stride: int) -> Array:
+        return np.maximum(x, np.asarray(-precision(dtype).largest, x.dtype))
+
+    problem = lab.problem("max_pool2d", {"x": "constant(-inf)"}, DIMS["max_pool2d"], dtype, {"kernel": 1, "stride": 1})
+    row = lab.trial(problem, Target("lab", "cpu", dtype)).rows[0]
+    assert row["verdict"] == "nonfinite_mismatch"
+    assert row["nonfinite_mismatch"] == 2 * 12 * 12

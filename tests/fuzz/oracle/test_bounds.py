@@ -305,6 +305,9 @@ def test_given_nonfinite_values_are_no_overflow() -> None:
         assert not any(overflow(bound(program(operator, {"n": 4}), "float32")([x])))
     softmax = bound(program("softmax", {"rows": 2, "n": 3}), "float32")
     assert not any(overflow(softmax([np.array([[np.nan, 0, 0], [-np.inf, 0, 0]])])))
+    for extremum in (np.max, np.min):
+        largest = bound(trace(lambda x, extremum=extremum: extremum(x, axis=1), {"x": (3, 2)}), "float32")
+        assert not any(overflow(largest([np.array([[-np.inf, -np.inf], [np.inf, 1.0], [np.nan, np.inf]])])))
 
 
 def test_nan_of_the_formula_s_own_doing_is_marked() -> None:
