@@ -1,0 +1,161 @@
+"""Every finding of a campaign: its script run, and its truth computed once more with mpmath.
+
+    python benchmarks/proofs.py DIR [--processes 2]
+
+For each finding `ulpfuzz repro DIR ID --script --json` is run, which shrinks it first where that was not done, then the
+script, in a process of its own. The truth at the script's element is computed from the case's inputs by mpmath: by its
+own function of that name where there is one, else by the operator's reference. Where the truth is no finite number,
+mpmath has nothing to add to the rule that the script quotes.
+
+Exit code 1 where a script does not exit with 1, or mpmath does not confirm the truth to the last digit of the script's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import math
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import mpmath
+import numpy as np
+from quality_defects import TRUTHS, mp
+
+from fuzz.operators import OPERATORS
+from fuzz.oracle.arithmetic import MpmathArithmetic
+from fuzz.oracle.element import SliceTooLarge, evaluate
+from fuzz.oracle.trace import trace
+from fuzz.reproduction.case import Case, read_case, restored
+from strategies.given import Given
+from strategies.problem import problem_from_plain
+
+CLOSE = mpmath.mpf(2) ** -70
+"""Relative difference of two computations of one truth; a script states 25 digits, float64 has 53 bits."""
+_CONSTANT = r"^{name} = (?P<value>.+?)(  # .*)?$"
+
+
+class Proof(NamedTuple):
+    """A finding; what its script printed; the truth by mpmath, where both are numbers."""
+
+    finding: str
+    title: str
+    inputs: str
+    value: str
+    truth: str
+    by: str
+    code: int
+    confirmed: bool | None
+
+
+def constant(script: str, name: str) -> Any:
+    """The value of a constant of a script; None where it has none of that name."""
+    found = re.search(_CONSTANT.format(name=name), script, re.MULTILINE)
+    return None if found is None else ast.literal_eval(found["value"])
+
+
+def inputs_of(case: Case) -> dict[str, Any]:
+    """The inputs of a case by value."""
+    contract = OPERATORS[str(case.problem["operator"])].contract
+    problem = problem_from_plain(case.problem, contract)
+    recipes = {recipe.content: spec.name for spec, recipe in zip(contract.inputs, problem.recipes, strict=True)
+               if isinstance(recipe, Given)}  # fmt: skip
+    by_content = {recipes[content]: restored(array) for content, array in case.given.items() if content in recipes}
+    return {spec.name: by_content[spec.name] for spec in contract.inputs}
+
+
+def by_mpmath(case: Case, at: tuple[int, ...]) -> tuple[Any, str]:
+    """The truth, and by what in mpmath; None where it has nothing to say."""
+    found = OPERATORS[str(case.problem["operator"])]
+    arrays = inputs_of(case)
+    name = found.contract.operator
+    if name in TRUTHS and len(arrays) == 1 and not case.problem.get("attributes"):
+        (x,) = arrays.values()
+        return TRUTHS[name](mp.mpf(float(x[at]))), f"mpmath, {name}"
+    program = trace(found.reference, {n: a.shape for n, a in arrays.items()}, dict(case.problem["attributes"]))
+    output = [spec.name for spec in found.contract.outputs].index(case.output) if case.output else 0
+    wide = [np.asarray(array, np.float64) for array in arrays.values()]
+    try:
+        return evaluate(program, output, at, wide, MpmathArithmetic()).value, "mpmath, reference"
+    except (SliceTooLarge, ZeroDivisionError, ValueError, OverflowError) as error:
+        return None, f"{type(error).__name__}: {error}"
+
+
+def proof(directory: Path, group: dict[str, Any], folder: Path) -> Proof:
+    """Write the script and the case of a finding, run the one, compute the other."""
+    name = group["id"]
+    script, file = folder / f"{name}.py", folder / f"{name}.json"
+    command = [
+        sys.executable,
+        "-m",
+        "fuzz.cli",
+        "repro",
+        str(directory),
+        name,
+        "--script",
+        str(script),
+        "--json",
+        str(file),
+    ]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    title = f"{group['title']}"
+    if not (script.exists() and file.exists()):
+        return Proof(name, title, "", "", (made.stderr.strip().splitlines() or [""])[-1], "", -1, None)
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, cwd=folder)
+    text, case = script.read_text(), read_case(file)
+    at, truth = constant(text, "AT"), constant(text, "TRUTH")
+    value = re.search(r"^(?:value|dtype|raised|differ|changed) +(.+?)(  \(.*)?$", ran.stdout, re.MULTILINE)
+    shown = value[1] if value else (ran.stdout.strip().splitlines() or [""])[-1]
+    by, confirmed = "", None
+    if at is not None and truth is not None and math.isfinite(float(truth)):
+        exact, by = by_mpmath(case, at)
+        if exact is not None:
+            stated = mp.mpf(truth)
+            confirmed = bool(abs(exact - stated) <= CLOSE * abs(exact)) or mp.mpf(exact) == stated
+    summary = case.shrunk.summary if case.shrunk else ""
+    return Proof(name, title, summary, shown, str(truth), by, ran.returncode, confirmed)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--processes", type=int, default=2)
+    options = parser.parse_args()
+    listed = subprocess.run(
+        [sys.executable, "-m", "fuzz.cli", "findings", str(options.directory), "--json"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    groups = json.loads(listed.stdout)["findings"]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.processes) as pool:
+        proofs = list(pool.map(lambda group: proof(options.directory, group, Path(folder)), groups))
+    print("| finding | what | smallest inputs | value | truth | truth confirmed by | exit code |")
+    print("|---|---|---|---|---|---|---|")
+    for one in proofs:
+        by = one.by if one.confirmed is None else f"{one.by}: {'yes' if one.confirmed else 'NO'}"
+        cells = (
+            one.finding,
+            one.title,
+            one.inputs,
+            one.value,
+            one.truth,
+            by or "rule for NaN and infinities",
+            one.code,
+        )
+        print("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    failing = [one.finding for one in proofs if one.code != 1 or one.confirmed is False]
+    confirmed = sum(one.confirmed is True for one in proofs)
+    print(
+        f"\n{len(proofs)} findings, {sum(one.code == 1 for one in proofs)} scripts exit with 1, {confirmed} truths "
+        f"confirmed by mpmath, failing: {failing}"
+    )
+    return 1 if failing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
