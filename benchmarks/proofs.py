@@ -64,10 +64,8 @@ def inputs_of(case: Case) -> dict[str, Any]:
     """The inputs of a case by value."""
     contract = OPERATORS[str(case.problem["operator"])].contract
     problem = problem_from_plain(case.problem, contract)
-    recipes = {recipe.content: spec.name for spec, recipe in zip(contract.inputs, problem.recipes, strict=True)
-               if isinstance(recipe, Given)}  # fmt: skip
-    by_content = {recipes[content]: restored(array) for content, array in case.given.items() if content in recipes}
-    return {spec.name: by_content[spec.name] for spec in contract.inputs}
+    contents = [recipe.content for recipe in problem.recipes if isinstance(recipe, Given)]
+    return {spec.name: restored(case.given[c]) for spec, c in zip(contract.inputs, contents, strict=True)}
 
 
 def by_mpmath(case: Case, at: tuple[int, ...]) -> tuple[Any, str]:

@@ -217,7 +217,9 @@ def _by_error(e: Evidence) -> Judgement:
         if e.misrounded is not None:
             return _not_correctly_rounded(m, e.misrounded)
         return _accepted(m, e)
-    if m.rho.largest > FLAG and e.flush_rho is not None and e.flush_rho <= FLAG:
+    order = e.reduces and m.rho_sequential_max is not None and m.rho_sequential_max <= ACCEPT
+    flushed = m.rho.largest > FLAG and e.flush_rho is not None and e.flush_rho <= FLAG
+    if flushed and not (order and e.probe is not None and e.probe.same_data_rho <= FLAG):
         return Judgement(
             "subnormals_flushed", f"rho {m.rho.largest:.3g}, with subnormals read as zero {e.flush_rho:.2g}"
         )
@@ -225,7 +227,6 @@ def _by_error(e: Evidence) -> Judgement:
         return Judgement(
             "indeterminate", "a divisor, root or logarithm inside has no digits left: first-order bounds are void"
         )
-    order = e.reduces and m.rho_sequential_max is not None and m.rho_sequential_max <= ACCEPT
     if e.ladder is None and order and e.probe is not None and e.probe.clean():
         return _reduction(e, e.probe, f"rho {m.rho.largest:.3g}, without a second precision")
     if e.ladder is None and not order and e.benign_rho is not None and e.benign_rho <= FLAG:

@@ -32,7 +32,7 @@ def shortened(bench: Bench) -> Problem | None:
     reducible = [name for name, size in dims.items() if size > SHORT]
     choices = [{name: SHORT} for name in reducible] + [dict.fromkeys(reducible, SHORT)]
     longer_than_one = [name for name, size in dims.items() if size > 1]
-    choices += [dict.fromkeys(longer_than_one, 1) | {name: SHORT} for name in reducible]  # dims summed together
+    choices += [dict.fromkeys(longer_than_one, 1) | {name: SHORT} for name in longer_than_one]  # dims summed together
     for chosen in choices:
         short = dims | {name: max(size, least[name]) for name, size in chosen.items()}
         short = fitted(bench.contract, short)

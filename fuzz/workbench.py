@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,7 +22,7 @@ from fuzz.oracle.plain import plain, without_subnormals
 from fuzz.oracle.program import Program
 from fuzz.oracle.trace import trace
 from fuzz.targets import Target
-from fuzz.thresholds import ACCEPT
+from fuzz.thresholds import ACCEPT, FLAG
 from strategies.contract import Contract, Shape
 from strategies.precision import DType, precision
 from strategies.problem import Problem
@@ -98,14 +99,22 @@ class Rung:
         return result
 
     def flush_rho(self, output: int, values: Array) -> float:
-        """Largest rho of `values` with an allowance for subnormals treated as zero."""
+        """Largest rho of `values`, those last measured, with an allowance for subnormals treated as zero.
+
+        Infinite where a flagged element is a subnormal number itself: nobody who flushes returns one.
+        """
+        yardstick = self.yardsticks[output]
+        size = np.abs(values.reshape(-1).astype(yardstick.value.dtype))
+        kept = (size > 0) & (size < yardstick.precision.smallest_normal)
+        if kept.any() and (kept & (yardstick.rho > FLAG)).any():
+            return math.inf
         if self._flush is None:
             unspecified = self._bench.contract.unspecified
             self._flush = bound(self._bench.program, self.dtype, flush=True, unspecified=unspecified)
         truth = self._flush(self.inputs())
-        yardstick = BoundYardstick(values.size, self.dtype, self._flush.wide)
-        yardstick.refresh(truth.outputs[output], _overflow(truth, output), self._plain(output))
-        return yardstick.bound_figures(values).rho.largest
+        allowing = BoundYardstick(values.size, self.dtype, self._flush.wide)
+        allowing.refresh(truth.outputs[output], _overflow(truth, output), self._plain(output))
+        return allowing.bound_figures(values).rho.largest
 
     def sequential_rho(self, output: int, values: Array, measured: BoundFigures) -> float | None:
         """`rho_sequential_max`; above 1 and with a variance inside, under the bound of one updated term by term."""

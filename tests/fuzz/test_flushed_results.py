@@ -83,3 +83,9 @@ def test_jax_flushes_and_is_not_called_unstable(lab: Lab, operator: str) -> None
     inputs = {spec.name: ROOTS if products and spec.name != "bias" else NEAR_THE_SMALLEST for spec in contract.inputs}
     row = lab.trial(lab.problem(operator, inputs, dims), Target("jax", "cpu", "float32")).rows[0]
     assert row["verdict"] == "subnormals_flushed", row["detail"]
+
+
+def test_who_returns_subnormal_numbers_does_not_flush_them(lab: Lab) -> None:
+    """Wrong in the fifth digit, with a result that is itself subnormal."""
+    row = lab.run("exp", lambda x: np.exp(x) * np.float32(1 + 1e-4), {"x": "uniform(-90,-89)"}, dims={"n": 64})
+    assert row["verdict"] == "wrong"

@@ -108,6 +108,17 @@ def test_a_flagged_output(evidence: dict[str, Any], due: str) -> None:
     assert verdict(measured(9.0), **given) == due
 
 
+@pytest.mark.parametrize(
+    ("sequential", "short", "due"),
+    [(ACCEPT, FLAG, "accumulation_order"), (ACCEPT * MORE, FLAG, "subnormals_flushed"),
+     (ACCEPT, FLAGGED, "subnormals_flushed")],
+)  # fmt: skip
+def test_many_roundings_come_before_a_flush_where_both_explain(sequential: float, short: float, due: str) -> None:
+    m = measured(9.0, rho_sequential_max=sequential)
+    probe = Probe(short, 0.1, 0.0)
+    assert verdict(m, flush_rho=0.1, reduces=True, probe=probe, ladder=ladder(9.0, 0.1)) == due
+
+
 def test_one_unbounded_element_does_not_hide_a_flagged_one() -> None:
     assert verdict(measured(9.0, unbounded=1), ladder=ladder(9, 1e9, 1.0)) == "wrong"
 

@@ -46,6 +46,7 @@ def test_only_the_dim_that_is_summed_is_cut(
     [
         ("batch_norm_training", {"N": 3, "C": 4, "H": 5, "W": 6}, {}, {"N": 2, "H": 1, "W": 1}),
         ("batch_norm_training", {"N": 3, "C": 4, "H": 2, "W": 6}, {}, {"N": 2, "H": 1, "W": 1}),
+        ("batch_norm_training", {"N": 2, "C": 1, "H": 100, "W": 1}, {}, {"N": 2, "H": 1, "W": 1}),
         ("conv2d", {"N": 1, "C": 3, "O": 2, "H": 5, "W": 5, "KH": 3, "KW": 3}, {}, {"C": 2, "KH": 1, "KW": 1}),
         ("avg_pool2d", {"N": 1, "C": 1, "H": 9, "W": 9}, {"kernel": 3}, None),
     ],
