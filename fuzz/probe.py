@@ -23,6 +23,8 @@ from strategies.sampling import draw
 from strategies.sizes import fitted
 
 SHORT = 2
+TELLING = 16
+"""Elements from which on a share of them says that all are affected: a function may be inaccurate near one point."""
 
 
 def shortened(bench: Bench) -> Problem | None:
@@ -90,7 +92,7 @@ def probe_benign(
     benign = _rho(bench, rung, target, output, run, check)
     if isinstance(benign, Failure):
         return benign
-    share = float(np.mean(benign > FLAG)) if benign.size else 0.0
+    share = float(np.mean(benign > FLAG)) if benign.size >= TELLING else 0.0
     largest = float(benign.max(initial=0.0))
     return Probe(largest, largest, share, shortened=False)
 
