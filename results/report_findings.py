@@ -16,6 +16,7 @@ from results.setting import undecided
 from results.shrunk import summary
 from results.verdicts import VERDICTS
 
+_POLICY = "subnormals_flushed"
 _SHOWN = 40
 _REASONS_SHOWN = 10
 
@@ -41,18 +42,39 @@ def print_groups(groups: Sequence[FindingGroup], place: Path, console: Console, 
     """Findings of the campaign in `place` by verdict: two lines, what each was shrunk to, and the command."""
     directory = shlex.quote(str(place))
     before = None
-    for group in groups[:shown]:
+    lines = _by_policy(groups)
+    for group, also in lines[:shown]:
         if group.verdict != before:
             say(console, f"{group.verdict}: the result {VERDICTS[group.verdict].sentence}", style="red")
             before = group.verdict
         variants = f" under {group.variants}" if group.variants else ""
         say(console, f"{group.subject}{group.where}{variants}: {often(group)}{worst(group)}", indent=4)
+        if also:
+            names = list(dict.fromkeys(other.operator for other in also if other.operator != group.operator))
+            say(console, f"also in {', '.join(names) or 'its other outputs'}", indent=6)
         if group.detail:
             say(console, group.detail, indent=6)
         print_shrunk(group, place, console, indent=6)
         say(console, command(group, directory), indent=6)
-    if (more := len(groups) - shown) > 0:
-        say(console, f"and {more} more: `ulpfuzz findings {directory}` lists them all")
+    more = len(lines) - shown
+    if more > 0 or len(lines) < len(groups):
+        rest = f"and {more} more: " if more > 0 else ""
+        say(console, f"{rest}`ulpfuzz findings {directory}` lists them all")
+
+
+def _by_policy(groups: Sequence[FindingGroup]) -> list[tuple[FindingGroup, list[FindingGroup]]]:
+    """Each finding, and what is shown with it: a target that flushes subnormal numbers does so in many operators."""
+    lines: list[tuple[FindingGroup, list[FindingGroup]]] = []
+    first: dict[tuple[str, str], int] = {}
+    for group in groups:
+        key = (group.target, group.dtype)
+        if group.verdict == _POLICY and key in first:
+            lines[first[key]][1].append(group)
+            continue
+        if group.verdict == _POLICY:
+            first[key] = len(lines)
+        lines.append((group, []))
+    return lines
 
 
 def print_shrunk(group: FindingGroup, place: Path, console: Console, indent: int) -> None:

@@ -243,6 +243,20 @@ def test_a_flush_to_zero_is_said_apart(campaign: Callable[..., Path]) -> None:
     assert "Subnormal numbers are read or written as zero by jax:cpu[mode=eager] in 6 of 6" in shown
 
 
+def test_a_flush_to_zero_is_one_line_for_all_operators(campaign: Callable[..., Path]) -> None:
+    names = ("exp", "sum", "relu")
+    rows = [
+        make_row(index, "jax:cpu", operator=name, verdict="subnormals_flushed", rho_max=9.0 - index, flagged=1)
+        for index, name in enumerate(names)
+    ]
+    page = text(campaign(rows))
+    assert page.count("flushed: the result") == 1
+    assert "jax:cpu exp" in page
+    assert "also in sum, relu" in page
+    assert "jax:cpu sum" not in page
+    assert "lists them all" in page
+
+
 def test_empty_outputs_prove_nothing(campaign: Callable[..., Path]) -> None:
     rows = [row | {"elements": 0} for row in batch_norm_rows(3)]
     assert "Nothing was measured: the outputs of these problems have no elements." in text(campaign(rows))
