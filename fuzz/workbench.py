@@ -101,12 +101,13 @@ class Rung:
     def flush_rho(self, output: int, values: Array) -> float:
         """Largest rho of `values`, those last measured, with an allowance for subnormals treated as zero.
 
-        Infinite where a flagged element is a subnormal number itself: nobody who flushes returns one.
+        Infinite where a flagged element is a subnormal number and none of the inputs: who flushes computes none.
         """
         yardstick = self.yardsticks[output]
         size = np.abs(values.reshape(-1).astype(yardstick.value.dtype))
-        kept = (size > 0) & (size < yardstick.precision.smallest_normal)
-        if kept.any() and (kept & (yardstick.rho > FLAG)).any():
+        subnormal = np.flatnonzero((size > 0) & (size < yardstick.precision.smallest_normal))
+        computed = size[subnormal[yardstick.rho[subnormal] > FLAG]] if subnormal.size else subnormal
+        if computed.size and not np.isin(computed, self._given_sizes()).all():
             return math.inf
         if self._flush is None:
             unspecified = self._bench.contract.unspecified
@@ -115,6 +116,11 @@ class Rung:
         allowing = BoundYardstick(values.size, self.dtype, self._flush.wide)
         allowing.refresh(truth.outputs[output], _overflow(truth, output), self._plain(output))
         return allowing.bound_figures(values).rho.largest
+
+    def _given_sizes(self) -> Array:
+        """Magnitudes of all inputs, flat: a kernel may pass a number on that it does not compute with."""
+        found: Array = np.abs(np.concatenate([values.reshape(-1) for values in self.inputs()]))
+        return found
 
     def sequential_rho(self, output: int, values: Array, measured: BoundFigures) -> float | None:
         """`rho_sequential_max`; above 1 and with a variance inside, under the bound of one updated term by term."""

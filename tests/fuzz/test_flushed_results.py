@@ -89,3 +89,14 @@ def test_who_returns_subnormal_numbers_does_not_flush_them(lab: Lab) -> None:
     """Wrong in the fifth digit, with a result that is itself subnormal."""
     row = lab.run("exp", lambda x: np.exp(x) * np.float32(1 + 1e-4), {"x": "uniform(-90,-89)"}, dims={"n": 64})
     assert row["verdict"] == "wrong"
+
+
+def test_who_passes_a_subnormal_number_on_may_flush_where_it_computes(lab: Lab) -> None:
+    """A slope that is not applied because x >= 0 is asked of zero in the place of x."""
+
+    def kernel(x: Array, **attributes: float) -> Array:
+        (slope,) = attributes.values()
+        return np.where(zeroed(x, "float32") >= 0, x, x * np.float32(slope))
+
+    row = lab.run("leaky_relu", kernel, {"x": "signed(loguniform(1e-40,1e-39))"}, dims={"n": 64})
+    assert row["verdict"] == "subnormals_flushed"
