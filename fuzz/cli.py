@@ -81,8 +81,11 @@ def run(
     schedules: Annotated[
         int | None, typer.Option(metavar="N", help="Run N random legal schedules of TVM a problem, too.")
     ] = None,
+    meta_schedules: Annotated[
+        int | None, typer.Option(metavar="N", help="Run N samples of what TVM's meta_schedule would choose from, too.")
+    ] = None,
     unsafe_schedules: Annotated[
-        int | None, typer.Option(metavar="N", help="The same in orders that TVM is known to miscompile.")
+        int | None, typer.Option(metavar="N", help="Run N schedules in orders that TVM is known to miscompile.")
     ] = None,
     plan: Annotated[
         str | None,
@@ -141,6 +144,7 @@ def run(
         pairs=pairs,
         options=options,
         schedules=schedules,
+        meta_schedules=meta_schedules,
         unsafe_schedules=unsafe_schedules,
         evaluations=evaluations,
         plan=plan,

@@ -53,8 +53,10 @@ class CampaignSpec(Struct, frozen=True, rename={"problems": "problem", "dtypes":
     """Random settings of options a problem, as further targets of each target that has options to set."""
     schedules: int = 0
     """Random legal schedules a problem, as further targets of each target that takes them."""
+    meta_schedules: int = 0
+    """Random samples a problem of the design space of TVM's meta_schedule, in the same way."""
     unsafe_schedules: int = 0
-    """The same in orders that are known to be miscompiled."""
+    """Random schedules in orders that are known to be miscompiled."""
     evaluations: int | None = None
     """Sets of input arrays that an island of a search evaluates."""
     recipes: str | None = None

@@ -6,21 +6,27 @@ They are written into campaign.json.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
 from fuzz.backends import backend
+from fuzz.backends.tvm_meta import LARGEST as LARGEST_SEED
 from fuzz.errors import UserError
 from fuzz.options import drawn, table
 from fuzz.request import CampaignSpec
 from fuzz.targets import Target
 from strategies.canonical import identity
 
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
 MOST = 10_000
 """Of a kind, target and problem: each is compiled by every worker."""
-OPTIONS = {"schedules": "schedule", "unsafe_schedules": "unsafe_schedule"}
+OPTIONS = {"schedules": "schedule", "meta_schedules": "meta_schedule", "unsafe_schedules": "unsafe_schedule"}
 """The option of a target that each number of a campaign is about."""
+VECTORS = frozenset({"schedule", "unsafe_schedule"})
+"""Options whose values are moves (strategies.moves); those of others are seeds."""
 
 
 def check_drawn(spec: CampaignSpec, targets: Sequence[Target]) -> None:
@@ -63,17 +69,25 @@ def with_drawn(
             if number and takes(target, option):
                 named = target.spelling(target.dtype)
                 seed = identity({"seed": spec.seed, "target": named, "option": option, "of": about})
-                for text in _schedules(int(seed, 16), number):
+                for text in _different(values(option), int(seed, 16), number):
                     options = tuple(sorted((*target.options, (option, text))))
                     found.append(structs.replace(target, options=options))
     return tuple(found)
 
 
-def _schedules(seed: int, number: int) -> list[str]:
+def values(option: str) -> SearchStrategy[str]:
+    """Values that are drawn for an option that stands for a schedule."""
+    from hypothesis import strategies as st
+
     from strategies.generation import schedules
+
+    return schedules(least=1) if option in VECTORS else st.integers(0, LARGEST_SEED).map(str)
+
+
+def _different(strategy: SearchStrategy[str], seed: int, number: int) -> list[str]:
+    """So many independent draws, each drawn twice drawn anew."""
     from strategies.iid import independent
 
-    strategy = schedules(least=1)
     found: dict[str, None] = {}
     chunk = 0
     while len(found) < number:

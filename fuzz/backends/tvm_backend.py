@@ -28,15 +28,11 @@ from fuzz.backends.base import (
 )
 from fuzz.backends.spelling import Spelling, Wanted
 from fuzz.backends.tvm_host import host
-from fuzz.backends.tvm_schedules import Scheduled, scheduled
+from fuzz.backends.tvm_options import OPTIONS, SCHEDULES, scheduled_by
+from fuzz.backends.tvm_schedules import Scheduled
 from fuzz.backends.tvm_spelling import spelled
-from strategies.moves import canonical_schedule
 
 tvm: Any = Lazy("tvm")
-
-
-SCHEDULES = ("schedule", "unsafe_schedule")
-"""Options that order the same operations differently."""
 
 
 class CompileError(RuntimeError):
@@ -59,20 +55,7 @@ class TvmBackend(Backend):
         OptionSpec("mcpu", "generic", "generic: baseline of the architecture; host: this CPU", ("generic", "host")),
         OptionSpec("fma", "default", "fused multiply-add: as mcpu has it, or forced", ("default", "on", "off")),
         OptionSpec("fast_math", "off", "LLVM fast-math flags: reassociation, reciprocals, no NaN", ("off", "on")),
-        OptionSpec(
-            "schedule",
-            "",
-            "numbers that stand for a legal schedule (docs/schedules.md)",
-            canonical=canonical_schedule,
-            example="2.0.5.3.1",
-        ),
-        OptionSpec(
-            "unsafe_schedule",
-            "",
-            "the same, with orders of primitives that TVM miscompiles",
-            canonical=canonical_schedule,
-            example="2.0.5.3.1",
-        ),
+        *OPTIONS,
     )
 
     def versions(self) -> dict[str, str]:
@@ -139,12 +122,9 @@ def _function(request: Request) -> Any:
 
 
 def _scheduled(request: Request) -> Scheduled:
-    schedule, unsafe = (request.options.get(name, "") for name in SCHEDULES)
-    if schedule and unsafe:
-        raise Unsupported("tvm options schedule and unsafe_schedule exclude each other: use one")
     function = _function(request)
     try:
-        return scheduled(function, schedule or unsafe, unsafe=bool(unsafe))
+        return scheduled_by(request.options, function)
     except (RuntimeError, TypeError, ValueError) as error:
         raise CompileError(f"TVM cannot schedule this: {last_line(error)}") from None
 

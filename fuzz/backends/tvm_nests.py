@@ -16,7 +16,7 @@ SPATIAL, REDUCTION, MIXED, NEITHER = "S", "R", "X", "-"
 SERIAL, PARALLEL, VECTORIZED, UNROLLED = range(4)
 """TVM's ForKind."""
 BFLOAT16 = "bfloat16"
-_DATA_PARALLEL, _REDUCES = 0, 2
+DATA_PARALLEL, REDUCES = 0, 2
 """TVM's IterVar types; blocks with any other kind of iterator are left alone."""
 
 
@@ -68,6 +68,21 @@ class Nest(Struct):
         return count
 
 
+def vectorizable(function: Any) -> bool:
+    """Whether vectors compile: in bfloat16 those of intermediate buffers do not."""
+    return all(str(parameter.ty.dtype) != BFLOAT16 for parameter in function.params)
+
+
+def realized(schedule: Any, block: Any) -> Any:
+    """The SBlockRealize of a block of an s_tir.Schedule: the block with the values of its iterators."""
+    wanted = schedule.get(block)
+    parent = schedule.get_sref(block).parent.stmt
+    for one in getattr(parent.body, "seq", [parent.body]):
+        if isinstance(one, s_tir.SBlockRealize) and one.block.same_as(wanted):
+            return one
+    raise RuntimeError(f"block {wanted.name_hint} is not where its schedule says")
+
+
 class Program:
     """A function with its schedule so far.
 
@@ -76,8 +91,7 @@ class Program:
 
     def __init__(self, function: Any, unsafe: bool = False) -> None:
         self.unsafe = unsafe
-        self.vectors = all(str(parameter.ty.dtype) != BFLOAT16 for parameter in function.params)
-        """Whether vectors compile: in bfloat16 those of intermediate buffers do not."""
+        self.vectors = vectorizable(function)
         # of the function itself, which is copied: Schedule(IRModule({"main": function.with_attr(...)})) changes the
         # statements that the module shares with `function` in place
         self.schedule = s_tir.Schedule(function, error_render_level="none")
@@ -137,22 +151,14 @@ class Program:
 
     def _iterators(self, block: Any) -> list[tuple[list[Any], str]] | None:
         """For each iterator of the block the loop variables that it is computed from, and its kind."""
-        realize = self._realize(block)
+        realize = realized(self.schedule, block)
         found = []
         for iterator, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
-            kind = {_DATA_PARALLEL: SPATIAL, _REDUCES: REDUCTION}.get(int(iterator.iter_type))
+            kind = {DATA_PARALLEL: SPATIAL, REDUCES: REDUCTION}.get(int(iterator.iter_type))
             if kind is None:
                 return None
             found.append((list(tirx.analysis.undefined_vars(value)), kind))
         return found
-
-    def _realize(self, block: Any) -> Any:
-        wanted = self.schedule.get(block)
-        parent = self.schedule.get_sref(block).parent.stmt
-        for one in getattr(parent.body, "seq", [parent.body]):
-            if isinstance(one, s_tir.SBlockRealize) and one.block.same_as(wanted):
-                return one
-        raise RuntimeError(f"block {wanted.name_hint} is not where its schedule says")
 
     def outputs(self) -> set[str]:
         """Names of the blocks that write the results."""

@@ -13,7 +13,7 @@ import numpy as np
 from fuzz.backends.extraction import Extract, Unspellable, extract, literal
 from fuzz.backends.spelling import Spelling, Wanted
 from fuzz.backends.tvm_host import host
-from fuzz.backends.tvm_schedules import statements
+from fuzz.backends.tvm_options import statements_by
 from strategies.precision import precision
 
 GUARDS = (
@@ -57,12 +57,12 @@ def spelled(wanted: Wanted) -> Spelling:
 
 def _schedule(wanted: Wanted) -> tuple[str, ...]:
     """Statements that schedule `function`, as TVM records them; none for the function as it is."""
-    safe, unsafe = (wanted.options.get(name, "") for name in ("schedule", "unsafe_schedule"))
-    if not (safe or unsafe):
-        return ()
-    arrays = [np.zeros(shape, precision(wanted.dtype).numpy) for shape in wanted.inputs.values()]
-    function = wanted.implementation.function(*arrays, **wanted.attributes)
-    done = statements(function, safe or unsafe, unsafe=bool(unsafe))
+
+    def function() -> Any:
+        arrays = [np.zeros(shape, precision(wanted.dtype).numpy) for shape in wanted.inputs.values()]
+        return wanted.implementation.function(*arrays, **wanted.attributes)
+
+    done = statements_by(wanted.options, function)
     return ("sch = s_tir.Schedule(function)", *done, "function = sch.mod['main']") if done else ()
 
 

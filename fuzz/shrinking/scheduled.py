@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from fuzz.reproduction.specimen import Specimen
-from fuzz.schedules import OPTIONS
+from fuzz.schedules import VECTORS
 from fuzz.shrinking.ddmin import ddmin
 from fuzz.shrinking.search import Search
 from fuzz.targets import Target
@@ -13,19 +13,19 @@ from strategies.moves import parsed, spelled
 
 SMALLER = (0, 1, 2, 3)
 """Numbers of a move that are tried before halves of its own."""
-_KEPT = frozenset({"impl", *OPTIONS.values()})
-"""Options that say what is run: another formulation is another kernel, and a schedule has numbers of its own."""
+_KEPT = frozenset({"impl", *VECTORS})
+"""Options that say what is run: another formulation is another kernel, and a schedule has moves of its own."""
 
 
 def schedule_of(target: Target) -> tuple[int, ...]:
-    """The numbers of its schedule; none where it has none."""
-    text = next((value for name, value in target.options if name in OPTIONS.values()), "")
+    """The numbers of its moves; none where it has none."""
+    text = next((value for name, value in target.options if name in VECTORS), "")
     return tuple(number for move in parsed(text) for number in move)
 
 
 def with_schedule(target: Target, numbers: tuple[int, ...]) -> Target:
-    """The target with other numbers in its schedule; as it is where it has none."""
-    name = next((name for name, _ in target.options if name in OPTIONS.values()), None)
+    """The target with other numbers in its moves; as it is where it has none."""
+    name = next((name for name, _ in target.options if name in VECTORS), None)
     if name is None:
         return target
     options = {key: value for key, value in target.options if key != name}

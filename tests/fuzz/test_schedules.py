@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,16 @@ def test_they_follow_the_targets_safe_ones_first() -> None:
     assert len(set(targets)) == 7
 
 
+def test_samples_of_meta_schedule_stand_between() -> None:
+    (targets,) = names(meta_schedules=2, unsafe_schedules=1)
+    kinds = [name.partition("[")[2].partition("=")[0] for name in targets[2:]]
+    assert kinds == 3 * ["schedule"] + 2 * ["meta_schedule"] + ["unsafe_schedule"]
+    (alone,) = names(targets=("tvm",), schedules=0, meta_schedules=5)
+    assert alone[1:3] == targets[5:7]
+    (other,) = names(targets=("tvm",), schedules=0, meta_schedules=5, seed=1)
+    assert set(other[1:]).isdisjoint(alone[1:])
+
+
 def test_they_depend_on_seed_problem_and_target_and_nothing_else() -> None:
     (one,) = names()
     assert names() == [one]
@@ -51,6 +62,8 @@ def test_a_target_with_a_schedule_gets_no_others() -> None:
     (targets,) = names(targets=("tvm", "tvm:llvm[schedule=2.1]"))
     assert targets[1] == "tvm:llvm[schedule=2.1]"
     assert len(targets) == 5
+    (targets,) = names(targets=("tvm", "tvm:llvm[meta_schedule=3]"), meta_schedules=2)
+    assert len(targets) == 7
 
 
 def test_a_survey_draws_them_for_each_operator() -> None:
@@ -70,7 +83,9 @@ def test_pairs_stay_what_they_were() -> None:
     [
         ({"schedules": -1}, "--schedules -1: use a whole number from 0 to"),
         ({"unsafe_schedules": 10**6}, "--unsafe-schedules 1000000"),
+        ({"meta_schedules": -2}, "--meta-schedules -2: use a whole number from 0 to"),
         ({"targets": ("numpy",)}, "none of the targets has schedules"),
+        ({"targets": ("numpy",), "schedules": 0, "meta_schedules": 1}, "--meta-schedules: none of the targets has"),
         ({"targets": ("tvm:llvm[schedule=2.1]",)}, "add tvm without one"),
     ],
 )
@@ -85,6 +100,31 @@ def test_a_typed_schedule_is_spelled_canonically() -> None:
     assert parse_target("tvm:llvm[schedule=0]", "float32").options == ()
     with pytest.raises(UserError, match=r"option schedule of target .* cannot read schedule 'fast'"):
         parse_target("tvm:llvm[schedule=fast]", "float32")
+
+
+def test_a_typed_seed_is_spelled_canonically() -> None:
+    assert parse_target("tvm:llvm[meta_schedule=007]", "float32").options == (("meta_schedule", "7"),)
+    for text in ("-1", "1.5", "fast", "1000000", "\u0663"):
+        with pytest.raises(UserError, match="cannot read meta_schedule .*: write a whole number from 0 to") as error:
+            parse_target(f"tvm:llvm[meta_schedule={text}]", "float32")
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.heavy
+def test_a_campaign_with_samples_of_meta_schedule(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    asked = ("softmax", "--dims", "rows=3,n=11", "--targets", "tvm", "--trials", 2)
+    cli.ok("run", *asked, "--meta-schedules", 3, "--out", "run")
+    (cell,) = json.loads((tmp_path / "run/campaign.json").read_text())["cells"]
+    rows = rows_of(tmp_path / "run")
+    assert [name.partition("[")[2].partition("=")[0] for name in cell["targets"]] == ["", *3 * ["meta_schedule"]]
+    assert {row["target"] for row in rows.values()} == set(cell["targets"])
+    assert {row["verdict"] for row in rows.values()} <= {"exact", "rounding"}
+    shown = cli("repro", "run", "1", "--source").stdout
+    assert "outputs equal bit for bit" in shown
+    for name in cell["targets"][1:]:
+        assert re.search(rf"^{re.escape(name)}: .*decompose_reduction T_softmax_", shown, re.MULTILINE)
+    assert shown.count("@T.prim_func") == 3
 
 
 @pytest.mark.heavy

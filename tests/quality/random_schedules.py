@@ -12,12 +12,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from fuzz.backends import BACKENDS
-from fuzz.backends.tvm_schedules import scheduled
+from fuzz.backends.base import Unsupported
+from fuzz.backends.tvm_options import scheduled_by
 from fuzz.operators import OPERATORS as ALL
+from fuzz.schedules import values
 from fuzz.targets import Target
 from fuzz.trial import Cell, Session, run_trial
 from results.verdicts import VERDICTS
-from strategies import independent, make_problem, parse_recipe, schedules
+from strategies import independent, make_problem, parse_recipe
 from strategies.problem import Problem
 
 OPERATORS: Mapping[str, Mapping[str, int]] = {
@@ -48,7 +50,7 @@ class Tally(Struct):
     moved: int = 0
     """In which at least one move found a place."""
     refused: int = 0
-    """Moves that TVM refused."""
+    """Moves that TVM refused, samples that meta_schedule did."""
     due: int = 0
     """Schedules that may not change a bit."""
     equal: int = 0
@@ -63,9 +65,10 @@ class Tally(Struct):
     def line(self) -> str:
         """A row of a Markdown table."""
         verdicts = ", ".join(f"{name} {count}" for name, count in self.verdicts.most_common())
+        seconds = f"{median(self.seconds):.2f}, {max(self.seconds):.2f}" if self.seconds else ""
         return (
             f"| {self.operator} | {self.schedules} | {self.moved} | {self.refused} | {self.due} | {self.equal} | "
-            f"{median(self.seconds):.2f}, {max(self.seconds):.2f} | {verdicts} |"
+            f"{seconds} | {verdicts} |"
         )
 
 
@@ -73,7 +76,7 @@ HEADINGS = (
     "operator",
     "schedules",
     "with primitives",
-    "moves refused",
+    "refused",
     "bits due",
     "bits equal",
     "compile s: median, largest",
@@ -81,16 +84,18 @@ HEADINGS = (
 )
 
 
-def tally(operator: str, number: int, seed: int = 0, dtype: str = "float32", **options: str) -> Tally:
-    """Run `number` schedules, in turn of each of TVM's formulations of the operator."""
+def tally(
+    operator: str, number: int, seed: int = 0, dtype: str = "float32", kind: str = "schedule", **options: str
+) -> Tally:
+    """Run `number` schedules, in turn of each of TVM's formulations of the operator. `kind` is the option they are."""
     found = Tally(operator)
     problem = _problem(operator, dtype)
     offered = [i for i in BACKENDS["tvm"].implementations[operator] if dtype in i.dtypes]
-    drawn = iter(independent(schedules(least=1), seed, 0, number))
+    drawn = iter(independent(values(kind), seed, 0, number))
     for count, batch in enumerate(_batches(drawn)):
         chosen = (*options.items(), ("impl", offered[count % len(offered)].name))
         plain = Target("tvm", "llvm", dtype, tuple(sorted(chosen)))
-        targets = [Target("tvm", "llvm", dtype, tuple(sorted((*chosen, ("schedule", text))))) for text in batch if text]
+        targets = [Target("tvm", "llvm", dtype, tuple(sorted((*chosen, (kind, text))))) for text in batch if text]
         _run(found, problem, plain, targets, seed + count)
     return found
 
@@ -114,6 +119,9 @@ def _run(found: Tally, problem: Problem, plain: Target, targets: list[Target], i
         start = time.perf_counter()
         try:
             prepared = bench.prepared(target)
+        except Unsupported:
+            found.refused += 1
+            continue
         except Exception as error:  # noqa: BLE001  # whatever a compiler raises
             found.alarms.append(f"{target.spelling(problem.home)} {problem.operator}: {error}")
             continue
@@ -138,4 +146,4 @@ def _run(found: Tally, problem: Problem, plain: Target, targets: list[Target], i
 def _made(bench: Any, target: Target) -> Any:
     arrays = bench.rung(target.dtype).arena.views.values()
     function = target.implementation(bench.problem.operator).function(*arrays, **dict(bench.problem.attributes))
-    return scheduled(function, dict(target.options)["schedule"])
+    return scheduled_by(dict(target.options), function)

@@ -16,7 +16,7 @@ from synthetic_rows import TARGETS, make_row
 
 import results
 from results.columns import FINDING_COLUMNS, Row
-from results.findings import SIGNATURE, accusations, composed_findings, finding_id, findings
+from results.findings import SIGNATURE, accusations, any_schedule, composed_findings, finding_id, findings
 from results.findings_file import read_findings, write_findings
 from results.statistics import rate_interval
 from results.store import Store
@@ -36,6 +36,14 @@ def test_ids_never_change() -> None:
     assert group(target="anything", trials=1, versions=(), environments=(), provenance="user").id == "acd5d83e01"
     assert group(verdict="crashed", region="SIGSEGV, in run", output="").id == "413c5e09ed"
     assert group(options="schedule=é,mcpu=host").id == "3dac7d867e"
+
+
+@pytest.mark.parametrize("kind", ["schedule", "meta_schedule", "unsafe_schedule"])
+def test_all_schedules_of_a_kind_are_one(kind: str, campaign: Write) -> None:
+    rows = [unstable(i, f"tvm:llvm[{kind}={i + 3}]", options=f"fma=off,{kind}={i + 3}.2") for i in range(3)]
+    (one,) = results.open(campaign(rows)).findings
+    assert one.options == any_schedule(f"fma=off,{kind}=9") == f"fma=off,{kind}=any"
+    assert one.trials == 3
 
 
 @given(st.fixed_dictionaries({name: st.text(max_size=4) for name in SIGNATURE}), st.sampled_from(SIGNATURE), st.text())

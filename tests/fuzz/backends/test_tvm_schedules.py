@@ -19,6 +19,7 @@ from fuzz.backends import BACKENDS
 from fuzz.backends.base import Unsupported
 from fuzz.backends.tvm_backend import CompileError
 from fuzz.backends.tvm_moves import FACTORS, MOST_UNROLLED, TABLE, WIDEST_VECTOR
+from fuzz.backends.tvm_options import SCHEDULES
 from fuzz.backends.tvm_schedules import Scheduled, scheduled
 from strategies import schedules
 from strategies.moves import MOVES
@@ -174,7 +175,7 @@ class TestKernels:
     def test_primitives_are_facts_and_explained(self) -> None:
         bound = bind("tvm", CASES["softmax"], "float32", schedule=f"{SPLIT}.0.5")
         assert bound.kernel.facts["schedule"] == "split T_softmax_maxelem i0 by 8"
-        assert bound.kernel.same_bits == ("schedule", "unsafe_schedule")
+        assert bound.kernel.same_bits == SCHEDULES
         assert bind("tvm", CASES["softmax"], "float32").kernel.same_bits == ()
 
     @pytest.mark.parametrize("options", [{"mcpu": "host"}, {"fma": "on"}, {"fast_math": "on"}])

@@ -97,6 +97,16 @@ def test_the_text_of_a_schedule_is_the_schedule(operator: str) -> None:
     assert agrees(f"tvm:llvm[schedule={vector}]", operator), vector
 
 
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("operator", "seed"), [("sum", 1), ("softmax", 1), ("matmul", 2), ("gelu", 0), ("argmax", 1), ("batch_norm", 0)]
+)
+def test_the_text_of_a_sample_of_meta_schedule_is_the_sample(operator: str, seed: int) -> None:
+    """Without meta_schedule: what it did is in the text."""
+    pytest.importorskip("tvm")
+    assert agrees(f"tvm:llvm[meta_schedule={seed}]", operator)
+
+
 def _scripted(folder: Path, finding: str) -> str:
     """The script of a finding, written and run in processes of their own: what an extension plants stays there."""
     Cli(folder).ok("repro", "run", finding, "--script", "s.py")
