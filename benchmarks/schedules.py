@@ -6,8 +6,8 @@
 
 The schedules are spread over the operators and each runs one trial in this process. Exit code 1 if one does not compile
 or is accused of anything. `--meta` does the same with samples of the design space of TVM's meta_schedule, which may
-refuse some. With `--unsafe`, campaigns with `--unsafe-schedules` look for what TVM miscompiles, and the table says after
-how many schedules of an operator each kind was found; exit code 1 if one kind was not.
+refuse some. With `--unsafe`, campaigns with `--unsafe-schedules` look for what TVM miscompiles, and the table says
+after how many schedules of an operator each kind was found; exit code 1 if one kind was not.
 """
 
 # ruff: noqa: E402

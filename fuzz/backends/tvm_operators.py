@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from fuzz.backends.base import EVERY_FLOAT, Array, Lazy, Provenance, Unsupported, as_tuple
 from fuzz.backends.tvm_backend import BACKEND
+from fuzz.backends.tvm_spelling import INPUT
 
 __all__ = ["BACKEND"]
 
@@ -35,7 +36,7 @@ def expression(
     def register(body: Body) -> Body:
         @functools.wraps(body)
         def build(*arrays: Array, **attributes: Any) -> Any:
-            inputs = [te.placeholder(a.shape, a.dtype.name, name=f"input{i}") for i, a in enumerate(arrays)]
+            inputs = [te.placeholder(a.shape, a.dtype.name, name=INPUT.format(i)) for i, a in enumerate(arrays)]
             return te.create_prim_func([*inputs, *as_tuple(body(*inputs, **attributes))])
 
         BACKEND.implementation(operator, name, source, provenance, dtypes)(build)
@@ -58,7 +59,7 @@ def legalized(call: str, *arrays: Array, module: str = "relax.op.nn", **attribut
     """The PrimFunc that relax lowers `<module>.<call>` to: what its virtual machine would run."""
     operation = getattr(importlib.import_module(f"tvm.{module}"), call)
     builder = relax.BlockBuilder()
-    variables = [relax.Var(f"input{i}", relax.TensorType(a.shape, a.dtype.name)) for i, a in enumerate(arrays)]
+    variables = [relax.Var(INPUT.format(i), relax.TensorType(a.shape, a.dtype.name)) for i, a in enumerate(arrays)]
     with builder.function("main", variables):
         with builder.dataflow():
             result = builder.emit_output(builder.emit(operation(*variables, **attributes)))

@@ -27,6 +27,8 @@ GUARDS = (
     GUARDED.append(whole)
     return whole[MARGIN:-MARGIN].view(kind).reshape(shape)""",
 )
+INPUT = "input{}"
+"""What the backend calls its inputs when it builds a function."""
 _HOST = "str(tvm.target.Target.from_device('cpu').attrs['mcpu'])"
 
 
@@ -85,7 +87,11 @@ def _target(options: Mapping[str, str]) -> str:
 
 def _te(wanted: Wanted, found: Extract, schedule: tuple[str, ...]) -> tuple[str, ...]:
     names = list(wanted.inputs)
-    placed = (f"{n} = te.placeholder({n}.shape, {n}.dtype.name, name={n!r})" for n in names)
+    labels = _labels(names, schedule)
+    placed = (
+        f"{n} = te.placeholder({n}.shape, {n}.dtype.name, name={label!r})"
+        for n, label in zip(names, labels, strict=True)
+    )
     results = "*computed" if wanted.several else "computed"
     return (
         f"arrays = [{', '.join(names)}]",
@@ -116,7 +122,7 @@ def _lowered(wanted: Wanted, operation: str, schedule: tuple[str, ...]) -> tuple
     names = list(wanted.inputs)
     return (
         f"arrays = [{', '.join(names)}]",
-        *_built(names, operation),
+        *_built(names, operation, _labels(names, schedule)),
         "lowered = relax.transform.LegalizeOps()(builder.get())",
         "function = next(f for f in lowered.functions.values() if isinstance(f, tvm.tirx.PrimFunc))",
         *schedule,
@@ -129,15 +135,23 @@ def _relax(wanted: Wanted, operation: str) -> tuple[str, ...]:
     names = list(wanted.inputs)
     return (
         f"tensors = [{', '.join(f'tvm.runtime.tensor({n})' for n in names)}]",
-        *_built(names, operation),
+        *_built(names, operation, names),
         "machine = relax.VirtualMachine(tvm.compile(builder.get(), target=TARGET), tvm.cpu())",
         "return machine['main'](*tensors).numpy()",
     )
 
 
-def _built(names: Sequence[str], operation: str) -> tuple[str, ...]:
+def _labels(names: Sequence[str], schedule: tuple[str, ...]) -> Sequence[str]:
+    """What TVM calls the inputs. A trace names blocks, and TVM names blocks after inputs: those of the backend."""
+    return [INPUT.format(i) for i in range(len(names))] if schedule else names
+
+
+def _built(names: Sequence[str], operation: str, labels: Sequence[str]) -> tuple[str, ...]:
     """A relax function of one operator."""
-    typed = (f"{n} = relax.Var({n!r}, relax.TensorType({n}.shape, {n}.dtype.name))" for n in names)
+    typed = (
+        f"{n} = relax.Var({label!r}, relax.TensorType({n}.shape, {n}.dtype.name))"
+        for n, label in zip(names, labels, strict=True)
+    )
     return (
         *typed,
         "builder = relax.BlockBuilder()",

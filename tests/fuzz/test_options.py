@@ -49,7 +49,7 @@ def test_only_options_that_may_matter_are_drawn() -> None:
 
 def test_what_needs_a_compiler_or_is_a_schedule_has_to_be_named() -> None:
     by_name = {(b, o.name) for b, found in BACKENDS.items() for o in found.options if len(o.values) < 2}
-    assert by_name == {("torch", "compile"), ("tvm", "schedule"), ("tvm", "unsafe_schedule")}
+    assert by_name == {("torch", "compile"), ("tvm", "schedule"), ("tvm", "unsafe_schedule"), ("tvm", "meta_schedule")}
 
 
 def test_settings_differ_and_none_is_the_default() -> None:

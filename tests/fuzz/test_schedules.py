@@ -105,7 +105,7 @@ def test_a_typed_schedule_is_spelled_canonically() -> None:
 def test_a_typed_seed_is_spelled_canonically() -> None:
     assert parse_target("tvm:llvm[meta_schedule=007]", "float32").options == (("meta_schedule", "7"),)
     for text in ("-1", "1.5", "fast", "1000000", "\u0663"):
-        with pytest.raises(UserError, match="cannot read meta_schedule .*: write a whole number from 0 to") as error:
+        with pytest.raises(UserError, match=r"cannot read meta_schedule .*: write a whole number from 0 to") as error:
             parse_target(f"tvm:llvm[meta_schedule={text}]", "float32")
         assert "\n" not in str(error.value)
 

@@ -114,14 +114,14 @@ class TestRefused:
     """Unsupported, in one line."""
 
     def test_where_there_is_nothing_to_schedule(self) -> None:
-        with pytest.raises(Unsupported, match="^meta_schedule finds nothing to schedule in this function$"):
+        with pytest.raises(Unsupported, match=r"^meta_schedule finds nothing to schedule in this function$"):
             sampled(function("cumsum"), "0")
 
     def test_where_a_postprocessor_says_no(self, monkeypatch: pytest.MonkeyPatch) -> None:
         from tvm.s_tir import meta_schedule
 
         monkeypatch.setattr(meta_schedule.postproc.RewriteReductionBlock, "apply", lambda *_: False)
-        with pytest.raises(Unsupported, match="^meta_schedule refuses sample 3: RewriteReductionBlock$"):
+        with pytest.raises(Unsupported, match=r"^meta_schedule refuses sample 3: RewriteReductionBlock$"):
             sampled(function("sum"), "3")
 
     def test_where_tvm_raises(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ class TestRefused:
             raise RuntimeError("a dump of the program\nThe loop is gone")
 
         monkeypatch.setattr("fuzz.backends.tvm_meta._spaces", broken)
-        with pytest.raises(Unsupported, match="^meta_schedule cannot schedule this: The loop is gone$"):
+        with pytest.raises(Unsupported, match=r"^meta_schedule cannot schedule this: The loop is gone$"):
             sampled(function("sum"), "3")
 
     @pytest.mark.parametrize("other", ["schedule", "unsafe_schedule"])
