@@ -41,6 +41,7 @@ def test_samples_of_meta_schedule_stand_between() -> None:
     (targets,) = names(meta_schedules=2, unsafe_schedules=1)
     kinds = [name.partition("[")[2].partition("=")[0] for name in targets[2:]]
     assert kinds == 3 * ["schedule"] + 2 * ["meta_schedule"] + ["unsafe_schedule"]
+    assert all(re.fullmatch(r"tvm:llvm\[meta_schedule=[0-9]{1,6}\]", name) for name in targets[5:7])
     (alone,) = names(targets=("tvm",), schedules=0, meta_schedules=5)
     assert alone[1:3] == targets[5:7]
     (other,) = names(targets=("tvm",), schedules=0, meta_schedules=5, seed=1)

@@ -95,6 +95,25 @@ def test_two_reductions_stay_one_within_the_other() -> None:
     p0, p1 = tiled.split(p, [2, 2])
     q0, q1 = tiled.split(q, [2, 3])
     tiled.reorder(p0, q0, i, p1, q1)
-    assert not kept(both(), tiled)
+    assert orders(tiled.mod["main"]) is None
     tiled.reorder(p0, p1, q0, q1)
     assert kept(both(), tiled)
+
+
+DIAGONAL = """
+@T.prim_func(s_tir=True)
+def main(x: T.Buffer((4, 4), "float32"), y: T.Buffer((4,), "float32")):
+    for k in range(4):
+        with T.sblock("s"):
+            v_i = T.axis.spatial(4, k)
+            v_k = T.axis.reduce(4, k)
+            with T.init():
+                y[v_i] = T.float32(0)
+            y[v_i] = y[v_i] + x[v_i, v_k]
+"""
+
+
+def test_a_loop_over_terms_and_elements_at_once_is_not_known() -> None:
+    import tvm
+
+    assert orders(tvm.script.from_source(DIAGONAL)) is None
