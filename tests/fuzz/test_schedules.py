@@ -112,38 +112,23 @@ def test_a_typed_seed_is_spelled_canonically() -> None:
 
 
 @pytest.mark.heavy
-def test_a_campaign_with_samples_of_meta_schedule(tmp_path: Path) -> None:
-    cli = Cli(tmp_path)
-    asked = ("softmax", "--dims", "rows=3,n=11", "--targets", "tvm", "--trials", 2)
-    cli.ok("run", *asked, "--meta-schedules", 3, "--out", "run")
-    (cell,) = json.loads((tmp_path / "run/campaign.json").read_text())["cells"]
-    rows = rows_of(tmp_path / "run")
-    assert [name.partition("[")[2].partition("=")[0] for name in cell["targets"]] == ["", *3 * ["meta_schedule"]]
-    assert {row["target"] for row in rows.values()} == set(cell["targets"])
-    assert {row["verdict"] for row in rows.values()} <= {"exact", "rounding"}
-    shown = cli("repro", "run", "1", "--source").stdout
-    assert "outputs equal bit for bit" in shown
-    for name in cell["targets"][1:]:
-        assert re.search(rf"^{re.escape(name)}: .*decompose_reduction T_softmax_", shown, re.MULTILINE)
-    assert shown.count("@T.prim_func") == 3
-
-
-@pytest.mark.heavy
 def test_a_campaign_with_drawn(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     asked = ("softmax", "--dims", "rows=3,n=11", "--targets", "tvm", "--trials", 2)
-    cli.ok("run", *asked, "--schedules", 3, "--out", "run")
+    cli.ok("run", *asked, "--schedules", 3, "--meta-schedules", 3, "--out", "run")
     (cell,) = json.loads((tmp_path / "run/campaign.json").read_text())["cells"]
     rows = rows_of(tmp_path / "run")
     assert {row["target"] for row in rows.values()} == set(cell["targets"])
     assert {row["verdict"] for row in rows.values()} <= {"exact", "rounding"}
-    scheduled = [row for row in rows.values() if row["options"]]
-    assert all(row["options"].startswith("schedule=") for row in scheduled)
+    kinds = [name.partition("[")[2].partition("=")[0] for name in cell["targets"]]
+    assert kinds == ["", *3 * ["schedule"], *3 * ["meta_schedule"]]
     shown = cli("repro", "run", "1", "--source").stdout
     assert "@T.prim_func" in shown
     assert "outputs equal bit for bit" in shown
     for name in cell["targets"][1:]:
         assert f"{name}: " in shown
+    for name in cell["targets"][4:]:
+        assert re.search(rf"^{re.escape(name)}: .*decompose_reduction T_softmax_", shown, re.MULTILINE)
 
 
 PLANTED = """
