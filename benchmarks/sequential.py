@@ -1,4 +1,4 @@
-"""How intervals and decisions of results/sequential.py perform in campaigns that are looked at all the time.
+"""How intervals and decisions of results.statistics.sequential perform in campaigns that are looked at all the time.
 
     python benchmarks/sequential.py [--campaigns 4000] [--trials 10000]
 
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
 
-from results.sequential import Side, confidence_limits, decisions, log_evidence, trials_to_decide
+from results.statistics.sequential import Side, confidence_limits, decisions, log_evidence, trials_to_decide
 
 CONFIDENCE = 0.95
 INTERVAL_RATES = (1e-3, 0.0076, 0.05, 0.5)

@@ -16,7 +16,7 @@ from rich.text import Text
 from fuzz import duration
 from fuzz.snapshot import FindingCount, Snapshot, TargetCounts, WorkerState
 from results.layout import percent, short
-from results.sequential import confidence_limits
+from results.statistics.sequential import confidence_limits
 
 MARGIN = 4
 """Columns left free at the right, where the terminal echoes ^C: a full line would wrap and leave a piece behind."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from results.findings import FindingGroup
     from results.rates import RateTable, rate
     from results.reading import Results, open  # noqa: A004 results.open is the public name
-    from results.statistics import compare_with_published, one_sided_upper, rate_interval
+    from results.statistics.proportions import compare_with_published, one_sided_upper, rate_interval
     from results.store import Store
 
 __all__ = [
@@ -38,7 +38,7 @@ _HOMES = {
     "findings": ("FindingGroup",),
     "rates": ("RateTable", "rate"),
     "reading": ("Results", "open"),
-    "statistics": ("compare_with_published", "one_sided_upper", "rate_interval"),
+    "statistics.proportions": ("compare_with_published", "one_sided_upper", "rate_interval"),
     "store": ("Store",),
 }
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from results.errors import FailOnError
 from results.findings import FindingGroup
 from results.rates import ended_by_decision, rate
+from results.statistics.proportions import one_sided_lower
 from results.verdicts import VERDICTS
 
 if TYPE_CHECKING:
@@ -101,13 +102,6 @@ def flagged_rates(results: Results) -> list[FlaggedRate]:
         lower = row.interval.low if ended_by_decision(results) else one_sided_lower(k, n)
         found.append(FlaggedRate(what, k, n, lower))
     return found
-
-
-def one_sided_lower(k: int, n: int, confidence: float = 0.95) -> float:
-    """The rate that k events in n independent trials exclude from below: exact one-sided bound (Clopper-Pearson)."""
-    from scipy.special import betaincinv
-
-    return 0.0 if k == 0 else float(betaincinv(k, n - k + 1, 1 - confidence))
 
 
 def evaluate(fail_on: FailOn, new: Sequence[FindingGroup], rates: Sequence[FlaggedRate] = ()) -> Decision:

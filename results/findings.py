@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from results.libraries import versions_of
 from results.rates import interval
-from results.statistics import Interval
+from results.statistics.proportions import Interval
 from results.tallies import TRIAL_KEY
 from results.verdicts import NO_VALUE
 

@@ -18,7 +18,7 @@ from results.errors import StoreError
 from results.files import write
 from results.findings import FindingGroup, composed_findings, findings
 from results.parts import encode, verify
-from results.statistics import Interval
+from results.statistics.proportions import Interval
 from results.store import Store
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from results.statistics import Interval
+from results.statistics.proportions import Interval
 
 WIDE = 110
 """Consoles of at least so many columns get intervals on the line of their count."""

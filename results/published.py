@@ -10,7 +10,7 @@ from results.columns import rung_column
 from results.errors import InvalidRate, ResultsError
 from results.manifest import published_counts
 from results.rates import rate
-from results.statistics import Comparison, compare_with_published
+from results.statistics.proportions import Comparison, compare_with_published
 
 if TYPE_CHECKING:
     from results.reading import Results

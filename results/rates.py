@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from results.columns import COLUMNS
 from results.errors import InvalidRate, QueryError
-from results.sequential import confidence_sequence
-from results.statistics import Interval, one_sided_upper, rate_interval
+from results.statistics.proportions import Interval, one_sided_upper, rate_interval
+from results.statistics.sequential import confidence_sequence
 
 if TYPE_CHECKING:
     from results.reading import Results

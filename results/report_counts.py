@@ -13,7 +13,7 @@ from results.layout import count, heading, interval_cell, percent_of, say, short
 from results.quiet import quiet, told
 from results.rates import ended_by_decision, interval, rate
 from results.reading import Results
-from results.statistics import one_sided_upper
+from results.statistics.proportions import one_sided_upper
 from results.tallies import Tally, against_truth, between_targets, verdict_counts
 from results.verdicts import VERDICTS
 

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from results.layout import count, heading, percent, say, table
 from results.reading import Results
-from results.sequential import confidence_sequence
+from results.statistics.sequential import confidence_sequence
 from results.until import answers, question
 
 

@@ -1,8 +1,9 @@
 """The question that ends a campaign: does the rate of an event lie above or below a threshold?
 
 It is asked after every block of trials, of each problem (of each operator and dtype in a survey) and each target or
-pair by itself, with an answer that may be acted on at any time (results/sequential.py). Blocks count in the order of
-their numbers, whichever worker finishes first: an order that depended on the outcomes would not be a fair sequence.
+pair by itself, with an answer that may be acted on at any time (results.statistics.sequential). Blocks count in the
+order of their numbers, whichever worker finishes first: an order that depended on the outcomes would not be a fair
+sequence.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 
 from results.columns import COLUMNS, rung_column
-from results.sequential import Decision, decide
+from results.statistics.sequential import Decision, decide
 
 if TYPE_CHECKING:
     from results.reading import Results

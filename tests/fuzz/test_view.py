@@ -14,7 +14,7 @@ from rich.console import Console
 from fuzz.snapshot import FindingCount, Snapshot, TargetCounts, WorkerState
 from fuzz.view import MARGIN, lines_of, plain, view
 from results.layout import percent
-from results.sequential import confidence_sequence
+from results.statistics.sequential import confidence_sequence
 
 TARGETS = (
     TargetCounts("jax:cpu", 1234, 1234, 7, 58),

@@ -20,10 +20,10 @@ from results.fail_on import (
     failing_rate,
     flagged_rates,
     is_wrong,
-    one_sided_lower,
     parse_fail_on,
     require_plan,
 )
+from results.statistics.proportions import one_sided_lower
 from results.verdicts import VERDICTS
 
 

@@ -18,7 +18,7 @@ import results
 from results.columns import FINDING_COLUMNS, Row
 from results.findings import SIGNATURE, accusations, any_schedule, composed_findings, finding_id, findings
 from results.findings_file import read_findings, write_findings
-from results.statistics import rate_interval
+from results.statistics.proportions import rate_interval
 from results.store import Store
 
 NUMPY, TORCH, JAX, TVM = TARGETS

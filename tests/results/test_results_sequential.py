@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from results.sequential import (
+from results.statistics.proportions import rate_interval
+from results.statistics.sequential import (
     Side,
     confidence_limits,
     confidence_sequence,
@@ -17,7 +18,6 @@ from results.sequential import (
     log_evidence,
     trials_to_decide,
 )
-from results.statistics import rate_interval
 
 PUBLISHED = 0.0076
 CAMPAIGNS = 1000

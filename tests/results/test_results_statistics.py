@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from results.statistics import compare_with_published, one_sided_upper, rate_interval
+from results.statistics.proportions import compare_with_published, one_sided_upper, rate_interval
 
 
 def test_known_interval() -> None:

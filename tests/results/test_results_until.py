@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from results.columns import COLUMNS
-from results.sequential import decide
+from results.statistics.sequential import decide
 from results.until import HOPELESS_BLOCKS, Answers, Question, count_rows, question
 
 NAMES = [column.name for column in COLUMNS]

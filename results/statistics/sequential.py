@@ -25,13 +25,14 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from results.statistics import Interval
+from results.statistics.arguments import error_probability
+from results.statistics.proportions import Interval
+from results.statistics.samples import Floats
 
 Decision: TypeAlias = Literal["above", "below", "undecided"]
 Side: TypeAlias = Literal["either", "above", "below"]
 Numbers: TypeAlias = Any
 """A number or an array of numbers."""
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 PRIORS: tuple[tuple[float, float], ...] = ((1.0, 100.0), (0.5, 0.5))
 """Beta priors, averaged. The first makes intervals of rates about 1e-2 narrow, the second those of all others; having
@@ -47,8 +48,8 @@ def confidence_sequence(k: int, n: int, confidence: float = 0.95) -> Interval:
     """Interval for the rate behind k events in n independent trials, to be looked at after every trial.
 
     With probability `confidence` it holds the true rate at all looks together, so one may stop, or go on, for any
-    reason. It is 1.2 to 2.6 times as wide as that of `results.statistics.rate_interval`, which is for a number of
-    trials that was fixed beforehand. ValueError unless 0 <= k <= n and n > 0.
+    reason. It is 1.2 to 2.6 times as wide as that of `proportions.rate_interval`, which is for a number of trials
+    that was fixed beforehand. ValueError unless 0 <= k <= n and n > 0.
     """
     if n == 0:
         raise ValueError(f"{k} events in 0 trials: an interval needs at least one trial")
@@ -59,7 +60,7 @@ def confidence_sequence(k: int, n: int, confidence: float = 0.95) -> Interval:
 def confidence_limits(k: Numbers, n: Numbers, confidence: float = 0.95) -> tuple[Floats, Floats]:
     """Lower and upper ends of `confidence_sequence` for arrays of counts; 0 and 1 where n is 0."""
     events, trials = _counts(k, n)
-    averaged = _averaged(events, trials) + math.log(_error(confidence))
+    averaged = _averaged(events, trials) + math.log(error_probability(confidence))
     rate = np.divide(events, trials, out=np.full(trials.shape, 0.5), where=trials > 0)
     inside = np.stack([rate, rate])
     outside = np.stack([np.zeros_like(rate), np.ones_like(rate)])
@@ -174,13 +175,7 @@ def _level(confidence: float, side: Side) -> float:
     """Evidence that decides: two answers share the error."""
     if side not in ("either", "above", "below"):
         raise ValueError(f"side is {side!r}: write 'either', 'above' or 'below'")
-    return math.log((2 if side == "either" else 1) / _error(confidence))
-
-
-def _error(confidence: float) -> float:
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {confidence!r}: give a number between 0 and 1, e.g. 0.95")
-    return 1 - confidence
+    return math.log((2 if side == "either" else 1) / error_probability(confidence))
 
 
 def _checked(threshold: float) -> float:

@@ -1,6 +1,6 @@
 """How often: intervals for a rate and the comparison of two rates. Pure functions, valid for independent trials.
 
-Whether the trials of a campaign are independent draws of what one asks about is decided in results/rates.py.
+Whether the trials of a campaign are independent draws of what one asks about is decided in results/permitted.py.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import math
 from functools import lru_cache
 
 from msgspec import Struct
+
+from results.statistics.arguments import check_counts, error_probability
 
 SMALLEST_EXPECTED = 5.0
 """Smallest expected count at which the chi-square distribution is trusted (Cochran 1954)."""
@@ -25,6 +27,17 @@ class Interval(Struct, frozen=True):
     rate: float
     low: float
     high: float
+    confidence: float
+
+
+class Ratio(Struct, frozen=True):
+    """The ratio of two rates with its confidence interval."""
+
+    value: float | None
+    """None where the second rate is 0."""
+    low: float | None
+    """None where either rate is 0."""
+    high: float | None
     confidence: float
 
 
@@ -70,8 +83,8 @@ def rate_interval(k: int, n: int, confidence: float = 0.95) -> Interval:
     """
     from scipy.special import betaincinv
 
-    _check_counts(k, n)
-    tail = _tail(confidence) / 2
+    check_counts(k, n)
+    tail = error_probability(confidence) / 2
     low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, tail))
     high = 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - tail))
     return Interval(k, n, k / n, low, high, confidence)
@@ -84,8 +97,37 @@ def one_sided_upper(k: int, n: int, confidence: float = 0.95) -> float:
     """
     from scipy.special import betaincinv
 
-    _check_counts(k, n)
-    return 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - _tail(confidence)))
+    check_counts(k, n)
+    return 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - error_probability(confidence)))
+
+
+def one_sided_lower(k: int, n: int, confidence: float = 0.95) -> float:
+    """The rate that k events in n independent trials exclude from below: exact one-sided bound (Clopper-Pearson)."""
+    from scipy.special import betaincinv
+
+    check_counts(k, n)
+    return 0.0 if k == 0 else float(betaincinv(k, n - k + 1, error_probability(confidence)))
+
+
+def risk_ratio(k1: int, n1: int, k2: int, n2: int, confidence: float = 0.95) -> Ratio:
+    """How many times as often the event is in one campaign as in another: (k1/n1)/(k2/n2).
+
+    The interval is that of Katz, Baptista, Azen and Pike, Biometrics 34 (1978) 469-474, normal on the log scale; it
+    assumes independent trials and two independent samples, and exists where both have the event. Equal to
+    scipy.stats.contingency.relative_risk(k1, n1, k2, n2).confidence_interval(confidence).
+    """
+    from scipy.special import ndtri
+
+    check_counts(k1, n1)
+    check_counts(k2, n2)
+    quantile = float(ndtri(1 - error_probability(confidence) / 2))
+    if not k2:
+        return Ratio(None, None, None, confidence)
+    ratio = (k1 / n1) / (k2 / n2)
+    if not k1:
+        return Ratio(ratio, None, None, confidence)
+    spread = math.exp(quantile * math.sqrt(1 / k1 - 1 / n1 + 1 / k2 - 1 / n2))
+    return Ratio(ratio, ratio / spread, ratio * spread, confidence)
 
 
 def compare_with_published(k1: int, n1: int, k2: int, n2: int) -> Comparison:
@@ -94,11 +136,10 @@ def compare_with_published(k1: int, n1: int, k2: int, n2: int) -> Comparison:
     Testing the own count against the fixed rate k2/n2 would forget that: its size is 0.155 at 5000 against 5000
     (0.05 nominal). Used instead: the chi-square test without continuity correction where every expected count is at
     least 5, otherwise the E-test for two Poisson means (Krishnamoorthy and Thomson, J. Stat. Plan. Inference 119
-    (2004) 23-35). The ratio of the rates has the interval of Katz, Baptista, Azen and Pike, Biometrics 34 (1978)
-    469-474, on the log scale.
+    (2004) 23-35) of what is rarer, the event or its absence. For the ratio of the rates see `risk_ratio`.
     """
-    _check_counts(k1, n1)
-    _check_counts(k2, n2)
+    check_counts(k1, n1)
+    check_counts(k2, n2)
     events = k1 + k2
     smallest = min(n1, n2) * min(events, n1 + n2 - events) / (n1 + n2)
     if smallest >= SMALLEST_EXPECTED:
@@ -106,13 +147,10 @@ def compare_with_published(k1: int, n1: int, k2: int, n2: int) -> Comparison:
     else:
         from scipy.stats import poisson_means_test
 
-        test, p = "E-test for two Poisson means", float(poisson_means_test(k1, n1, k2, n2).pvalue)
-    ratio = (k1 / n1) / (k2 / n2) if k2 else None
-    low = high = None
-    if ratio:
-        spread = 1.959963984540054 * math.sqrt(1 / k1 - 1 / n1 + 1 / k2 - 1 / n2)
-        low, high = ratio * math.exp(-spread), ratio * math.exp(spread)
-    return Comparison(k1, n1, k2, n2, test, p, ratio, low, high)
+        rare = (k1, k2) if 2 * events <= n1 + n2 else (n1 - k1, n2 - k2)
+        test, p = "E-test for two Poisson means", float(poisson_means_test(rare[0], n1, rare[1], n2).pvalue)
+    ratio = risk_ratio(k1, n1, k2, n2)
+    return Comparison(k1, n1, k2, n2, test, p, ratio.value, ratio.low, ratio.high)
 
 
 def _chi_square(k1: int, n1: int, k2: int, n2: int) -> float:
@@ -130,14 +168,3 @@ def _chi_square(k1: int, n1: int, k2: int, n2: int) -> float:
 
 def _p_text(p: float) -> str:
     return f"{p:.2f}" if p >= 0.01 else f"{p:.1g}"
-
-
-def _tail(confidence: float) -> float:
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {confidence!r}: give a number between 0 and 1, e.g. 0.95")
-    return 1 - confidence
-
-
-def _check_counts(k: int, n: int) -> None:
-    if not 0 <= k <= n or n == 0:
-        raise ValueError(f"{k} events in {n} trials: needs 0 <= events <= trials and at least one trial")
