@@ -27,8 +27,16 @@ class QueryError(ResultsError):
     """A SQL query that DuckDB refuses: a mistake in it, or an attempt to leave the campaign."""
 
 
-class InvalidRate(ResultsError):
+class NotPermitted(ResultsError):
+    """A question that the campaign's plan, or the quantity, cannot answer; the message gives the reason."""
+
+
+class InvalidRate(NotPermitted):
     """A rate that the campaign's plan cannot support; the message gives the reason."""
+
+
+class RefusedQuantity(NotPermitted, ValueError):
+    """Numbers for which a statistic would be meaningless; the message gives the reason and what to use."""
 
 
 class KnownError(ResultsError):

@@ -1,4 +1,4 @@
-"""Rates of a campaign, refused where its plan cannot support them.
+"""Rates of a campaign, refused where its plan cannot support them (results.permitted).
 
 | plan   | what may be called a rate                                                     |
 |--------|-------------------------------------------------------------------------------|
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from results.columns import COLUMNS
-from results.errors import InvalidRate, QueryError
+from results.errors import QueryError
+from results.permitted import require
 from results.statistics.proportions import Interval, one_sided_upper, rate_interval
 from results.statistics.sequential import confidence_sequence
 
@@ -26,13 +27,6 @@ if TYPE_CHECKING:
 _COLUMN_NAMES = frozenset(column.name for column in COLUMNS)
 _EVENT = re.compile(r"\s*(\w+)\s*(=|!=|<=|>=|<|>)\s*(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|'[^']*')\s*")
 _TRIAL = ("problem_id", "seed", "index")
-
-_REASONS = {
-    "explore": "its problems were chosen to find failures, not drawn from a population",
-    "search": "its inputs were steered towards large errors; re-run its findings with fresh seeds to get a rate",
-    "exhaustive": "it ran every input there is: its counts are not a sample, read them as they are",
-    "mixed": "its campaigns have different plans; open them one by one",
-}
 
 
 class RateRow(Struct, frozen=True):
@@ -131,27 +125,6 @@ def _estimand(plan: str | None, counts: Sequence[dict[str, Any]], population: bo
     `one_draw`: every trial of the survey drew its problem anew. A problem may then come up twice, by chance, without
     making its trials dependent: their inputs differ.
     """
-    if plan not in ("fixed", "survey"):
-        reason = _REASONS.get(str(plan), f"nothing is known about a plan {plan!r}")
-        raise InvalidRate(f"no rate can be read off this campaign (plan {plan}): {reason}")
-    problems = max((row["problems"] for row in counts), default=0)
-    repeated = any(row["n"] > row["problems"] for row in counts)
-    if plan == "fixed":
-        if population:
-            raise InvalidRate(
-                "a fixed plan says nothing about other problems than its own: use a survey for the rate in a population"
-            )
-        if problems > 1:
-            raise InvalidRate(
-                f"{problems} problems of a fixed plan were chosen, not drawn: pooling them is no rate of anything; "
-                "group by problem_id"
-            )
-        return "the trials of one problem"
-    if one_draw or not repeated:
-        return "the population of the survey"
-    if population or problems > 1:
-        raise InvalidRate(
-            "several trials share a problem and are not independent draws of the population: "
-            "survey with one trial a problem, or group by problem_id"
-        )
-    return "the trials of one problem"
+    problems = max((row["problems"] for row in counts), default=1)
+    repeated = not one_draw and any(row["n"] > row["problems"] for row in counts)
+    return require("population rate" if population else "rate", plan, problems=problems, repeated=repeated)
