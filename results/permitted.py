@@ -67,7 +67,7 @@ TABLE: dict[Question, dict[str, Answer]] = {
     "population rate": {
         **_CLUSTERED,
         "fixed": Answer(
-            why="a fixed plan says nothing about other problems than its own: use a survey for the rate in a population",
+            why="a fixed plan says nothing about other problems than its own: use a survey for the population's rate",
             names_plan=True,
         ),
     },

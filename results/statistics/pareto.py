@@ -36,10 +36,10 @@ LEAST_SHAPE = -1.0
 _LEAST_S, _MOST_S = -25.0, 300.0
 """Range of s = log(1 + t max(y)): the lower end is within 1e-11 of the end of the range of t, at the upper one xi >
 100."""
-_GRID = 241
-_ZOOMS = 5
-_ZOOM_POINTS = 33
-"""Each zoom narrows the neighbourhood of the best point 16 times."""
+_GRID = 161
+_ZOOMS = 6
+_ZOOM_POINTS = 17
+"""Each zoom narrows the neighbourhood of the best point 8 times."""
 
 
 class ReturnLevel(Struct, frozen=True):
