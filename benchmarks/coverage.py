@@ -44,10 +44,10 @@ def _name(line: Line) -> str:
 def write(name: str, text: str) -> None:
     """Put the text between the markers of that name on the page."""
     page = PAGE.read_text()
-    marked = re.compile(rf"(<!-- {name}: begin -->\n).*?(\n<!-- {name}: end -->)", re.DOTALL)
+    marked = re.compile(rf"(<!-- {name}: begin -->\n).*?(<!-- {name}: end -->)", re.DOTALL)
     if not marked.search(page):
         raise SystemExit(f"{PAGE} has no markers <!-- {name}: begin --> and end")
-    PAGE.write_text(marked.sub(lambda match: match[1] + text + match[2], page))
+    PAGE.write_text(marked.sub(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", page))
 
 
 def main() -> int:

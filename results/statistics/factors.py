@@ -142,7 +142,8 @@ def _ordered(name: str, values: Floats, levels: Levels, resamples: int, seed: in
 
     rho = float(np.clip(statistic(ranks), -1, 1))
     if cells >= SMALL_SAMPLE:
-        t = abs(rho) * np.sqrt((cells - 2) / max(1 - rho * rho, np.finfo(float).tiny))
+        unexplained = 1 - rho * rho
+        t = abs(rho) * np.sqrt((cells - 2) / unexplained) if unexplained > 0 else np.inf
         test, p = "Spearman", float(2 * stdtr(cells - 2, -t))
     else:
         test, p = "Spearman, permuted", _permuted(ranks, statistic, "two-sided", resamples, seed)

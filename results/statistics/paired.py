@@ -117,7 +117,7 @@ def compare_values(
     differences = one - other
     moved = differences[differences != 0]
     low, high = _t_interval(differences, confidence)
-    p = _flips(moved, resamples, seed) if len(moved) else 1.0
+    p = _flips(moved, resamples, seed) if len(moved) > 1 else 1.0  # one difference is as far from 0 with either sign
     means = float(one.mean()), float(other.mean()), float(differences.mean())
     return PairedCells(len(one), len(moved), *means, low, high, p, confidence)
 

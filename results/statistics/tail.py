@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeAlias
 
+import numpy as np
 from msgspec import Struct
 
 from results.errors import RefusedQuantity
@@ -109,7 +110,7 @@ def return_level(
     numbers = sample(values, quantity, least)
     if (numbers < 0).any():
         raise ValueError(f"{quantity}: {int((numbers < 0).sum())} values are negative: give sizes of errors")
-    numbers.sort()
+    numbers = np.sort(numbers)
     trials = len(numbers)
     threshold = float(numbers[trials - round(share * trials) - 1])
     above = numbers[numbers > threshold]

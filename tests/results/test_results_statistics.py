@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from results.statistics.proportions import compare_with_published, one_sided_upper, rate_interval
+from results.statistics.proportions import (
+    Ratio,
+    compare_with_published,
+    one_sided_upper,
+    rate_interval,
+    risk_ratio,
+)
 
 
 def test_known_interval() -> None:
@@ -77,6 +83,32 @@ def test_small_counts_use_the_poisson_test() -> None:
     assert compare_with_published(0, 10, 0, 10).ratio is None
     none = compare_with_published(0, 500, 38, 5000)
     assert (none.ratio, none.ratio_low) == (0, None)
+
+
+def test_the_e_test_counts_what_is_rarer() -> None:
+    """95 of 100 against 100 of 100 is 5 failures against none."""
+    found = compare_with_published(95, 100, 100, 100)
+    assert found.test == "E-test for two Poisson means"
+    assert found.p == pytest.approx(stats.poisson_means_test(5, 100, 0, 100).pvalue)
+    assert compare_with_published(5, 100, 0, 100).p == found.p
+
+
+@pytest.mark.parametrize(("counts", "confidence"), [((20, 5000, 38, 5000), 0.95), ((9, 10, 3, 40), 0.8)])
+def test_the_ratio_of_rates_is_scipys(counts: tuple[int, int, int, int], confidence: float) -> None:
+    found = risk_ratio(*counts, confidence)
+    risk = stats.contingency.relative_risk(*counts)
+    interval = risk.confidence_interval(confidence)
+    assert (found.value, found.low, found.high) == pytest.approx((risk.relative_risk, interval.low, interval.high))
+    assert found.confidence == confidence
+
+
+def test_ratios_without_an_event() -> None:
+    assert risk_ratio(0, 10, 5, 10) == Ratio(0, None, None, 0.95)
+    assert risk_ratio(5, 10, 0, 10) == Ratio(None, None, None, 0.95)
+    with pytest.raises(ValueError, match="needs 0 <= events <= trials"):
+        risk_ratio(5, 10, 1, 0)
+    with pytest.raises(ValueError, match="give a number between 0 and 1"):
+        risk_ratio(5, 10, 0, 10, 95)
 
 
 def test_the_sentence_names_the_test() -> None:
