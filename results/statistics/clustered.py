@@ -91,8 +91,7 @@ def _bound(k: Floats, n: Floats, tail: float, *, upper: bool) -> float:
         return float(1 - tail ** (1 / cells)) if upper else 0.0
     if events == trials:
         return 1.0 if upper else float(tail ** (1 / cells))
-    adjusted = _effective(k, n) * (stdtrit(trials - 1, tail) / stdtrit(cells - 1, tail)) ** 2
-    size = min(adjusted, trials)
+    size = _effective(k, n) * (stdtrit(trials - 1, tail) / stdtrit(cells - 1, tail)) ** 2
     x = size * events / trials
     return float(betaincinv(x + 1, size - x, 1 - tail) if upper else betaincinv(x, size - x + 1, tail))
 

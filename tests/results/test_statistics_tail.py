@@ -24,9 +24,9 @@ def profile(y: np.ndarray, probability: float, level: float) -> float:
         inside = 1 + shape * y / scale > 0
         return stats.genpareto.nnlf((shape, 0, scale), y) if inside.all() else 1e9
 
-    coarse = np.linspace(-0.99, 3, 400)
+    coarse = np.linspace(-1, 3, 401)
     best = coarse[int(np.argmin([at(shape) for shape in coarse]))]
-    return float(optimize.minimize_scalar(at, bounds=(best - 0.01, best + 0.01), method="bounded").fun)
+    return float(optimize.minimize_scalar(at, bounds=(max(-1, best - 0.01), best + 0.01), method="bounded").fun)
 
 
 @pytest.mark.parametrize("shape", [-0.4, -0.2, 0.0, 0.3, 1.0])
@@ -58,6 +58,18 @@ def test_a_bounded_law_is_not_stopped_at_a_floor() -> None:
     assert found.shape == pytest.approx(-0.85, abs=0.05)
     uniform = return_level_interval(np.linspace(0.001, 1, 200), 1e-3)
     assert -1 <= uniform.shape < -0.9
+
+
+@pytest.mark.parametrize("shape", [-0.85, -2.0])
+def test_the_floor_of_the_shape_bounds_the_interval(shape: float) -> None:
+    """Without it the likelihood would have no maximum, and the interval would reach farther."""
+    y = excesses(shape, 120, seed=2)
+    found = return_level_interval(y, 1e-3)
+    lowest = profile(y, 1e-3, found.level)
+    assert found.shape == pytest.approx(max(shape, -1), abs=0.1)
+    assert found.shape >= -1
+    assert profile(y, 1e-3, found.high) - lowest == pytest.approx(stats.chi2.ppf(0.95, 1) / 2, rel=5e-3)
+    assert found.low <= found.level < found.high
 
 
 def test_units_do_not_matter() -> None:
