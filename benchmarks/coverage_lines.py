@@ -46,8 +46,8 @@ class Line:
     def bound(self) -> str:
         if self.contrast:
             return ""
-        ends = [f">= {self.low:g}"] if self.low > 0 else []
-        return ", ".join([*ends, f"<= {self.high:g}"] if self.high < 1 else ends)
+        ends = [f">= {self.low:.3g}"] if self.low > 0 else []
+        return ", ".join([*ends, f"<= {self.high:.3g}"] if self.high < 1 else ends)
 
 
 def simulation(run: Simulation) -> Simulation:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from results.errors import InvalidRate, NotPermitted
 
 Question: TypeAlias = Literal[
-    "rate", "population rate", "published rate", "paired", "tail", "bias", "growth", "factors", "sequential"
+    "rate", "population rate", "published rate", "paired", "drift", "tail", "bias", "growth", "factors", "sequential"
 ]
 Plan: TypeAlias = Literal["fixed", "survey", "explore", "search", "exhaustive", "mixed"]
 
@@ -21,6 +21,7 @@ PLANS: tuple[Plan, ...] = ("fixed", "survey", "explore", "search", "exhaustive",
 
 NOUNS: dict[Question, str] = {
     "paired": "comparison of two backends",
+    "drift": "change between campaigns",
     "tail": "rarer error",
     "bias": "bias",
     "growth": "growth law",
@@ -75,6 +76,12 @@ TABLE: dict[Question, dict[str, Answer]] = {
         **_CLUSTERED,
         "explore": Answer(cells=_THESE),
         "search": Answer(why=f"its inputs were steered towards large errors of one backend; {_FRESH}"),
+        "exhaustive": Answer(why="it ran every input there is: compare the counts as they are"),
+    },
+    "drift": {
+        **_CLUSTERED,
+        "explore": Answer(cells=_THESE),
+        "search": Answer(why=f"each campaign steered its inputs towards errors of its own; {_FRESH}"),
         "exhaustive": Answer(why="it ran every input there is: compare the counts as they are"),
     },
     "tail": {

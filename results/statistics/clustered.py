@@ -6,7 +6,7 @@ rates to ask for, and they have different intervals:
 * the rate of **this plan's cells**: the mean of the cells' own rates, weighted with their trials. Only the draws inside
   the cells are random. `plan_rate`.
 * the rate of **the generator** that drew the cells: what the next trial of a new cell will do. The cells are random,
-  too. `generator_rate`. The exact interval of the pooled counts covers it in as little as half of all campaigns.
+  too. `generator_rate`. The exact interval of the pooled counts covers it in two thirds of all campaigns.
 
 With one trial a cell both are `proportions.rate_interval`, exact: the best design for estimating.
 """

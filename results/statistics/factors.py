@@ -1,7 +1,7 @@
 """Which factor goes with large errors: the operator's attributes, the shape, the recipe, an option of the target.
 
 The unit is the cell (a problem, a schedule): one value a cell, such as its rate of flagged trials or the log of its
-largest rho. Trials of a cell share its factors and its luck; a test over them calls an effect in 63 % of campaigns that
+largest rho. Trials of a cell share its factors and its luck; a test over them calls an effect in 60 % of campaigns that
 have none.
 """
 

@@ -2,7 +2,7 @@
 
 Only the trials on which they disagree tell: those that both pass or both fail cancel. With independent trials that is
 McNemar's test; with several trials a cell, cells are what is compared: McNemar's test fed with them calls a difference
-in a fifth of all campaigns in which there is none.
+in every sixth campaign in which there is none.
 """
 
 from __future__ import annotations

@@ -37,6 +37,7 @@ def test_what_is_allowed() -> None:
         "published rate": {"fixed", "survey"},
         "sequential": {"fixed", "survey"},
         "paired": {"fixed", "survey", "explore"},
+        "drift": {"fixed", "survey", "explore"},
         "tail": {"fixed", "survey"},
         "bias": {"fixed", "survey"},
         "growth": {"fixed"},
@@ -60,7 +61,7 @@ def test_a_refusal_is_one_line_with_a_reason(question: Question, plan: str | Non
 
 
 def test_trials_of_several_chosen_problems_are_not_pooled() -> None:
-    for question in ("rate", "tail", "bias", "paired", "sequential", "published rate"):
+    for question in ("rate", "tail", "bias", "paired", "drift", "sequential", "published rate"):
         assert require(question, "fixed") == "the trials of one problem"
         with pytest.raises(NotPermitted, match="3 problems of a fixed plan were chosen, not drawn"):
             require(question, "fixed", problems=3)
