@@ -32,7 +32,7 @@ def print_list(results: Results, found: Sorted, decision: Decision, console: Con
             say(console, f"{group.verdict}: the result {VERDICTS[group.verdict].sentence}", indent=0)
             before = group.verdict
         say(console, f"{group.id}  {group.title}", style="red")
-        say(console, f"{often(group, interval=True)}{_worst(group)}{_versions(group)}", indent=4)
+        say(console, f"{often(group, interval=True)}{_worst(group)}{versions(group)}", indent=4)
         if group.detail:
             say(console, group.detail, indent=4)
         print_shrunk(group, results.directories[0], console, indent=4)
@@ -98,7 +98,7 @@ def _worst(group: FindingGroup) -> str:
     return f"; worst: rho {short(group.worst_rho)}, relative error {short(group.worst_relative)}{ulp}"
 
 
-def _versions(group: FindingGroup) -> str:
+def versions(group: FindingGroup) -> str:
     """First and last version of the library, first and last environment."""
     told = [f"{name} {' to '.join(_ends(found))}" for name, found in group.versions]
     if group.environments:

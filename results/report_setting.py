@@ -22,9 +22,9 @@ _REASONS_SHOWN = 12
 def print_setting(results: Results, ran: Setting, console: Console) -> None:
     """Problems, targets with implementation and provenance, environment, and what gave no output."""
     heading(console, str(results.manifest.get("title") or "What ran"))
-    for line in _problem_lines(ran):
+    for line in problem_lines(ran):
         say(console, line)
-    say(console, _trials_line(results, ran))
+    say(console, trials_line(results, ran))
     for environment in ran.environments:
         record = results.environments.get(environment)
         say(console, f"environment {environment[:12]}" + (f": {describe_environment(record)}" if record else ""))
@@ -33,7 +33,7 @@ def print_setting(results: Results, ran: Setting, console: Console) -> None:
     console.print()
     hidden = quiet(results)
     rows = [
-        (ran_target.target, _implementations(ran_target.implementations, ran_target.operators), ran_target.provenance)
+        (ran_target.target, implementations(ran_target.implementations, ran_target.operators), ran_target.provenance)
         for ran_target in targets_that_ran(results)
         if ran_target.target not in hidden
     ]
@@ -43,7 +43,8 @@ def print_setting(results: Results, ran: Setting, console: Console) -> None:
     _print_missing(results, console)
 
 
-def _problem_lines(ran: Setting) -> list[str]:
+def problem_lines(ran: Setting) -> list[str]:
+    """Operators, sizes, attributes and inputs."""
     if ran.problems == 1:
         attributes = "" if ran.attributes in ((), ("{}",)) else f", attributes {ran.attributes[0]}"
         lines = [f"{ran.operators[0]} in {', '.join(ran.dtypes)}, {ran.dims[0] if ran.dims else ''}{attributes}"]
@@ -54,7 +55,8 @@ def _problem_lines(ran: Setting) -> list[str]:
     ]
 
 
-def _trials_line(results: Results, ran: Setting) -> str:
+def trials_line(results: Results, ran: Setting) -> str:
+    """Trials, seed and plan; whether some are missing."""
     seeds = ", ".join(str(seed) for seed in ran.seeds[:_SHOWN])
     plan = f", plan {results.plan}" if results.plan else ""
     line = f"{count(ran.trials)} trials, seed {seeds}{plan}"
@@ -91,7 +93,8 @@ def _print_missing(results: Results, console: Console) -> None:
         say(console, f"and {len(missing) - _REASONS_SHOWN} more reasons for a missing output")
 
 
-def _implementations(names: str, operators: int) -> str:
+def implementations(names: str, operators: int) -> str:
+    """The formulations that ran, or how many."""
     return names if operators == 1 or names.count(",") < _SHOWN else f"{names.count(',') + 1} formulations"
 
 

@@ -6,10 +6,10 @@ from collections.abc import Collection
 
 from rich.console import Console
 
-from results.bitwise import Partition, bitwise_classes
+from results.bitwise import BitwiseClasses, Partition, bitwise_classes
 from results.layout import count, heading, percent, percent_of, say, short
 from results.outliers import Causes, causes
-from results.published import compare_published
+from results.published import PublishedRow, compare_published
 from results.quiet import quiet, without
 from results.reading import Results
 
@@ -61,14 +61,20 @@ def print_published(results: Results, console: Console) -> None:
     if found.refused:
         say(console, f"Not compared: {found.refused}.")
     for row in found.rows:
-        own = row.comparison
-        say(console, f"{row.what}: {own.k1}/{own.n1} = {percent(own.k1 / own.n1)} %: {own.sentence}.")
-        if not own.differs and own.ratio is not None and own.ratio_low is not None:
-            say(
-                console,
-                f"Relative risk {short(own.ratio)}, 95 % interval {short(own.ratio_low)} to {short(own.ratio_high)}.",
-                indent=4,
-            )
+        sentence, *more = comparison_sentences(row)
+        say(console, sentence)
+        for line in more:
+            say(console, line, indent=4)
+
+
+def comparison_sentences(row: PublishedRow) -> list[str]:
+    """Whether the rate is the published one; the relative risk, where it is not told already."""
+    own = row.comparison
+    sentences = [f"{row.what}: {own.k1}/{own.n1} = {percent(own.k1 / own.n1)} %: {own.sentence}."]
+    if not own.differs and own.ratio is not None and own.ratio_low is not None:
+        ends = f"{short(own.ratio_low)} to {short(own.ratio_high)}"
+        sentences.append(f"Relative risk {short(own.ratio)}, 95 % interval {ends}.")
+    return sentences
 
 
 def print_bitwise(results: Results, console: Console) -> None:
@@ -77,16 +83,21 @@ def print_bitwise(results: Results, console: Console) -> None:
     if not classes.outputs:
         return
     heading(console, f"Identical bits ({count(classes.outputs)} outputs compared)")
-    hidden = quiet(results)
-    for group in classes.always:
-        say(console, f"always identical: {' = '.join(without(group, hidden))}")
+    for line in bitwise_lines(classes, quiet(results)):
+        say(console, line)
+
+
+def bitwise_lines(classes: BitwiseClasses, hidden: Collection[str]) -> list[str]:
+    """Targets that are always identical, and the splits that occurred. Targets in `hidden` are counted."""
+    lines = [f"always identical: {' = '.join(without(group, hidden))}" for group in classes.always]
     if not classes.always:
-        say(console, "no two targets gave identical bits in all of them")
+        lines.append("no two targets gave identical bits in all of them")
     for partition, n in classes.partitions[:_PARTITIONS_SHOWN]:
-        say(console, f"{count(n)} ({percent_of(n, classes.outputs)}): {_braces(partition, hidden)}")
+        lines.append(f"{count(n)} ({percent_of(n, classes.outputs)}): {_braces(partition, hidden)}")
     if (more := len(classes.partitions) - _PARTITIONS_SHOWN) > 0:
         rest = sum(n for _, n in classes.partitions[_PARTITIONS_SHOWN:])
-        say(console, f"{count(rest)} ({percent_of(rest, classes.outputs)}): {more} other splits")
+        lines.append(f"{count(rest)} ({percent_of(rest, classes.outputs)}): {more} other splits")
+    return lines
 
 
 def _braces(partition: Partition, hidden: Collection[str]) -> str:
