@@ -186,11 +186,20 @@ def resume(
 
 
 @app.command()
-def report(directory: Directory, debug: Debug = False) -> int:
-    """Print what a campaign found."""
-    from fuzz import commands
+def report(
+    directories: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Campaign directories.")],
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write one self-contained page with plots instead.")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Write Markdown for an issue instead.")
+    ] = None,
+    debug: Debug = False,
+) -> int:
+    """Print what a campaign found, or write it into a file and print the answer."""
+    from fuzz import report_commands
 
-    return commands.report(directory)
+    return report_commands.report(directories, html, markdown)
 
 
 @app.command()

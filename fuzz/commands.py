@@ -164,7 +164,7 @@ def report(directory: Path, told: Told = NOTHING_MORE) -> int:
     from results.report import report as print_report
 
     results = open_results(directory)
-    asked, known = _asked(directory)
+    asked, known = asked_for(directory)
     found, decision = decide(results, *checked(asked, known))
     publish(results, found, told.junit, told.github)
     print_report(results, console(), found)
@@ -179,7 +179,7 @@ def findings(
     """List the findings. Without `known` and `fail_on` by what the campaign was started with."""
     from fuzz.finding_commands import findings as list_findings
 
-    asked, there = _asked(directory)
+    asked, there = asked_for(directory)
     return list_findings(
         directory,
         known=known or there,
@@ -191,7 +191,7 @@ def findings(
     )
 
 
-def _asked(directory: Path) -> tuple[str, Path | None]:
+def asked_for(directory: Path) -> tuple[str, Path | None]:
     """What the campaign was started with: the rule for failing and its file of known findings."""
     known = directory / KNOWN
     return read_manifest(directory).get("fail_on") or NEW, known if known.exists() else None

@@ -128,6 +128,10 @@ class Writing:
             f"no script written: the finding shows in the campaign's process only, scripts of it end with {tried[-1]}"
         )
 
+    def untried(self) -> Text:
+        """The script of the smallest specimen that fails in this process; nobody has run the script itself."""
+        return compose(self._subject, self._examiner, self.stages()[-1], f"{self._wanted.beside.stem}.npz")
+
     def _write_texts(self, found: list[Stage]) -> None:
         script, test, report = self._wanted.script, self._wanted.pytest, self._wanted.markdown
         stage, text, ran = self.smallest(found, script)

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 SHOWN = 1500
 """Lines of the table; a campaign of hundreds of schedules may have more."""
 _NAMES = list(VERDICTS)
+_DIGITS = (
+    "No digits lost beside a finding: NaN or an infinity, a last bit that IEEE 754 requires, a failed call, subnormals "
+    "read as zero, or an error that only the other precision shows."
+)
 
 
 class Line(Struct, frozen=True):
@@ -87,7 +91,7 @@ def lines(results: Results) -> list[Line]:
                count(DISTINCT problem_id) AS problems, count(*) AS run, count(a1) AS trials,
                {", ".join(f"count(*) FILTER (a{k} > 0) AS a{k}" for k in RUNGS)},
                count(*) FILTER (flagged > 0) AS flagged, max(relative) AS worst_relative,
-               arg_max(amplification, relative) AS amplification, max(ulp) AS worst_ulp, max(rho) AS worst_rho,
+               arg_max(amplification, struct_pack(r := relative, a := amplification)) AS amplification, max(ulp) AS worst_ulp, max(rho) AS worst_rho,
                max(kept) AS lost_rho, max(severity) AS severity
         FROM (SELECT operator, dtype, target, {TRIAL_KEY}, {", ".join(inner)}
               FROM trials LEFT JOIN verdicts ON verdict = name GROUP BY ALL)
@@ -106,7 +110,11 @@ def issues(found: Sequence[Line]) -> Table:
         Column("dtype"),
         Column("verdict"),
         Column("worst rho", True, "error divided by what rounding and conditioning excuse"),
-        Column("digits lost", True, "log10 of the worst rho, results with subnormals read as zero left out: decimal digits lost beyond rounding"),
+        Column(
+            "digits lost",
+            True,
+            "log10 of the worst rho, without results that only read subnormals as zero",
+        ),
         Column("flagged", True, "trials with an element of rho above 2"),
         Column("code", hint="who wrote the formula: the library, ulpfuzz from its primitives (composed), or the user"),
     )
@@ -124,7 +132,8 @@ def issues(found: Sequence[Line]) -> Table:
         for line in found
         if line.issue
     )
-    return Table(columns, rows[:SHOWN], _cut(rows))
+    told = (_DIGITS,) if any(line.finding and not _digits(line.lost_rho).key for line in found if line.issue) else ()
+    return Table(columns, rows[:SHOWN], (*told, *_cut(rows)))
 
 
 def everything(results: Results, found: Sequence[Line]) -> Table:
@@ -133,6 +142,7 @@ def everything(results: Results, found: Sequence[Line]) -> Table:
         Column("operator"),
         Column("target"),
         Column("dtype"),
+        Column("worst verdict"),
         Column("trials", True, "trials with an output to measure"),
         Column("above 1e-1", True, "trials with a relative error above 0.1"),
         Column("above 1e-2", True, "trials with a relative error above 0.01"),
@@ -141,13 +151,13 @@ def everything(results: Results, found: Sequence[Line]) -> Table:
         Column("amplification", True, "there: E/|truth|, units of u of relative error that rounding explains"),
         Column("largest ulp", True, "largest error in units in the last place of the truth"),
         Column("largest rho", True, "error divided by what rounding and conditioning excuse"),
-        Column("worst verdict"),
     )
     rows = tuple(
         (
             word(line.operator),
             word(line.target),
             word(line.dtype),
+            verdict(line.worst_verdict, not line.composed),
             number(line.trials),
             share(line.above[0], line.trials),
             share(line.above[1], line.trials),
@@ -156,7 +166,6 @@ def everything(results: Results, found: Sequence[Line]) -> Table:
             figure(line.amplification),
             figure(line.worst_ulp),
             figure(line.worst_rho),
-            verdict(line.worst_verdict, not line.composed),
         )
         for line in found
     )

@@ -127,7 +127,7 @@ def _notes(results: Results, of: str) -> tuple[str, ...]:
         kind = "95 % confidence sequences, valid although the trials decided the end"
     else:
         kind = "exact 95 % confidence intervals (Clopper and Pearson)"
-    found = [f"In brackets and as bars: {kind}, in per cent. The rates are those of {of}."]
+    found = [f"In brackets: {kind}, in per cent. The rates are those of {of}."]
     fewest = min((tally.trials for tally in against_truth(results) if tally.trials), default=0)
     if fewest and not ended_by_decision(results):
         excluded = percent(one_sided_upper(0, fewest))

@@ -120,7 +120,7 @@ def _words(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_words(item)}" for name, item in value.items())
     if isinstance(value, list | tuple):
-        return "; ".join(_words(item) for item in value) if any(_nested(i) for i in value) else " ".join(map(str, value))
+        return ("; " if any(_nested(item) for item in value) else " ").join(_words(item) for item in value)
     return "" if value is None else str(value)
 
 

@@ -1,4 +1,4 @@
-"""How rho is distributed: the share of results up to each value, counted by DuckDB at steps of an eighth of an octave."""
+"""How rho is distributed: the share of results up to each value, counted by DuckDB at 32 steps an octave."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from results.quiet import quiet
 if TYPE_CHECKING:
     from results.reading import Results
 
-STEPS = 8
+STEPS = 32
 """Steps of an octave: 1 and 2, the thresholds, are steps, and at steps the curve is exact."""
 LOWEST, HIGHEST = -24, 60
 """Octaves between which steps are counted."""
 WIDTH, HEIGHT = 720.0, 360.0
-LEFT, RIGHT, TOP, BOTTOM = 66.0, 704.0, 14.0, 300.0
+LEFT, RIGHT, TOP, BOTTOM = 66.0, 704.0, 14.0, 310.0
 
 
 class Curve(Struct, frozen=True):
@@ -70,6 +70,8 @@ def ecdf(found: list[Curve], colour: Mapping[str, str]) -> str:
     parts.append(svg.label(14, (TOP + BOTTOM) / 2, "results with at most this rho", "axis", "middle", turned=True))
     for threshold, name in ((1.0, "bound"), (2.0, "flag")):
         parts.append(svg.line(x.at(threshold), TOP, x.at(threshold), BOTTOM, name))
+    parts.append(svg.label(x.at(1) - 6, BOTTOM - 8, "explained", "note", "end"))
+    parts.append(svg.label(x.at(2) + 6, BOTTOM - 8, "flagged", "flag"))
     parts += [_curve(curve, x, colour.get(curve.target, svg.colour(svg.COLOURS))) for curve in found]
     said = "distribution of rho: " + "; ".join(shares(curve) for curve in found[:12])
     return svg.drawing(WIDTH, HEIGHT, parts, label=said, name="plot ecdf")

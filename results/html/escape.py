@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import html
-import re
+
+from results.contents.readable import readable
 
 LONG = 400
 """Characters of which a longer text shows the start; the rest opens at a click."""
 SHORT = 60
 """The same in a cell of a table."""
 
-_UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
-"""Control characters, lone surrogates and noncharacters, which HTML forbids, and marks that reverse text."""
-
 
 def text(value: str) -> str:
     """`value` as text or in double quotes of an attribute; what HTML cannot hold becomes U+FFFD."""
-    return html.escape(_UNREADABLE.sub("\ufffd", value), quote=True)
+    return html.escape(readable(value), quote=True)
 
 
 def shortened(value: str, most: int = LONG) -> str:

@@ -8,26 +8,35 @@ from results.html.tables import code, paragraphs
 
 
 def cards(found: Found, everything: str) -> str:
-    """All findings; `everything` is the command that lists those left out."""
+    """All findings by verdict; `everything` is the command that lists those left out."""
     title = "new " if found.by_file else ""
-    parts = [_card(item) for item in found.new] or [f"<p>No {title}findings.</p>"]
+    parts = [_group(found.new) or f"<p>No {title}findings.</p>"]
     if found.known:
-        parts += ["<h3>Known findings</h3>", *(_card(item) for item in found.known)]
+        parts += ["<h3>Known findings</h3>", _group(found.known)]
     if found.notes:
         parts += ["<h3>The file of known findings</h3>", paragraphs(found.notes)]
     if found.composed:
-        parts.append("<h3>Composed from primitives by ulpfuzz: not blamed on the library</h3>")
-        parts += [_card(item) for item in found.composed]
+        parts += ["<h3>Composed from primitives by ulpfuzz: not blamed on the library</h3>", _group(found.composed)]
     if found.more:
         parts.append(f'<p class="note">And {found.more:,} more:</p>{code(everything)}')
+    return "".join(parts)
+
+
+def _group(items: tuple[Item, ...]) -> str:
+    """Findings with what their verdict means, said once."""
+    parts, before = [], None
+    for item in items:
+        if item.verdict != before:
+            parts.append(f'<p class="note"><b>{escape.text(item.verdict)}</b>: {escape.text(item.sentence)}</p>')
+            before = item.verdict
+        parts.append(_card(item))
     return "".join(parts)
 
 
 def _card(item: Item) -> str:
     kind = "composed" if item.composed else "known" if item.known else "new"
     body = [
-        f'<h3 class="finding"><span class="verdict">{escape.text(item.verdict)}</span> {escape.shortened(item.title)}</h3>',
-        f'<p class="note">{escape.text(item.sentence)}</p>',
+        f'<h3><span class="verdict">{escape.text(item.verdict)}</span> {escape.shortened(item.title)}</h3>',
         f"<p>{escape.text(item.often)}</p>",
     ]
     if item.known:
@@ -52,4 +61,5 @@ def _script(item: Item) -> str:
             f"it once:</p>{code(item.write)}</details>"
         )
     why = item.script.why_not or "this page was written without scripts"
-    return f'<p class="note">No script here: {escape.shortened(why)}. This command writes one and runs it once:</p>{code(item.write)}'
+    told = f'<p class="note">No script here: {escape.shortened(why)}. To write one, and run it once:</p>'
+    return told + code(item.write)

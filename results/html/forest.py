@@ -8,19 +8,26 @@ from results.contents.rates import PUBLISHED, TARGET, RateLine, RatePanel, Rates
 from results.html import escape, svg
 from results.html.scale import LogScale, log_scale, percent_tick
 
-WIDTH, HEIGHT, AXIS = 340.0, 26.0, 34.0
-START, END = 16.0, 318.0
+WIDTH, HEIGHT, AXIS = 400.0, 26.0, 22.0
+START, END = 30.0, 372.0
 
 
 def forest(rates: Rates, colour: Mapping[str, str]) -> str:
-    """All panels on one axis."""
+    """All events on one axis, a row for each interval."""
     scale = axis([line for panel in rates.panels for line in panel.lines])
-    return "".join(_panel(panel, scale, colour) for panel in rates.panels)
+    bodies = "".join(_panel(panel, scale, colour) for panel in rates.panels)
+    return (
+        '<div class="box"><table class="forest"><thead><tr><th scope="col">whose</th>'
+        '<th scope="col" class="n">trials</th><th scope="col" class="n">rate</th>'
+        '<th scope="col" class="bar">95 % interval</th></tr></thead>'
+        f'{bodies}<tfoot><tr><td colspan="3"></td><td class="bar">{_ticks(scale)}</td></tr></tfoot></table></div>'
+    )
 
 
 def axis(lines: list[RateLine]) -> LogScale:
     """From below the smallest interval that does not begin at 0 to 100 %."""
-    values = [value for line in lines for value in (line.interval.low, line.interval.rate, line.interval.high) if value > 0]
+    intervals = [line.interval for line in lines]
+    values = [value for own in intervals for value in (own.low, own.rate, own.high)]
     scale = log_scale([*values, 1.0], START, END)
     return LogScale(max(scale.low, -9), 0, START, END)
 
@@ -28,13 +35,9 @@ def axis(lines: list[RateLine]) -> LogScale:
 def _panel(panel: RatePanel, scale: LogScale, colour: Mapping[str, str]) -> str:
     published = next((line for line in panel.lines if line.kind == PUBLISHED), None)
     rows = "".join(_row(line, scale, colour, published) for line in panel.lines)
-    more = f'<p class="note">And {panel.more:,} more lines: see the tables.</p>' if panel.more else ""
-    return (
-        f'<figure><figcaption>{escape.text(panel.event)}</figcaption><div class="box"><table class="forest"><thead><tr>'
-        '<th scope="col">whose</th><th scope="col" class="n">trials</th><th scope="col" class="n">rate</th>'
-        f'<th scope="col" class="bar"><span class="hidden">interval</span></th></tr></thead><tbody>{rows}</tbody>'
-        f'<tfoot><tr><td colspan="3"></td><td class="bar">{_ticks(scale)}</td></tr></tfoot></table></div>{more}</figure>'
-    )
+    more = f'<tr><td colspan="4" class="note">and {panel.more:,} more: see the tables</td></tr>' if panel.more else ""
+    event = f'<tr class="event"><th scope="rowgroup" colspan="4">{escape.text(panel.event)}</th></tr>'
+    return f"<tbody>{event}{rows}{more}</tbody>"
 
 
 def _row(line: RateLine, scale: LogScale, colour: Mapping[str, str], published: RateLine | None) -> str:
@@ -72,6 +75,4 @@ def _bar(line: RateLine, scale: LogScale, kind: str, published: RateLine | None)
 
 def _ticks(scale: LogScale) -> str:
     parts = [svg.label(scale.decade(k), 14, percent_tick(k), "tick", "middle") for k in scale.ticks(5)]
-    return svg.drawing(WIDTH, AXIS - 12, parts, label="axis of rates in per cent", name="plot strip-plot")
-
-
+    return svg.drawing(WIDTH, AXIS, parts, label="axis of rates in per cent", name="plot strip-plot")

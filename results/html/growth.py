@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from results.reading import Results
 
 LEAST_SIZES = 4
+LEAST_TRIALS = 10
+"""Outputs of one length: the logarithm of a root mean square of fewer scatters too much to fit a law to."""
 MOST_PLOTS = 6
 WIDTH, HEIGHT = 540.0, 330.0
 LEFT, RIGHT, TOP, BOTTOM = 66.0, 524.0, 14.0, 270.0
@@ -34,6 +36,13 @@ class Series(Struct, frozen=True):
         """p of error ~ length^p: least squares on logarithms."""
         return slope([(float(n), error) for n, error, _ in self.points])
 
+    def law(self) -> list[tuple[float, float]]:
+        """Both ends of the line through the points, on logarithmic axes."""
+        lengths = [float(n) for n, _, _ in self.points]
+        middle = sum(map(math.log, lengths)) / len(lengths)
+        height = sum(math.log(error) for _, error, _ in self.points) / len(lengths)
+        return [(n, math.exp(height + self.slope * (math.log(n) - middle))) for n in (min(lengths), max(lengths))]
+
 
 class Growth(Struct, frozen=True):
     """One operator with one choice of attributes and inputs in one dtype."""
@@ -47,23 +56,25 @@ class Growth(Struct, frozen=True):
 
 def growths(results: Results) -> list[Growth]:
     """What has at least four lengths, those with the most first."""
+    names = "operator, attributes, recipes, dtype, target"
     rows = results.records(f"""
-        SELECT operator, attributes, recipes, dtype, target, list((length, error, trials) ORDER BY length) AS points
+        SELECT {names}, list(length ORDER BY length) AS lengths, list(error ORDER BY length) AS errors,
+               list(trials ORDER BY length) AS trials
         FROM (SELECT operator, coalesce(attributes, '') AS attributes, coalesce(recipes, '') AS recipes, dtype, target,
                      reduction_length AS length, sqrt(avg(abs_rms * abs_rms)) AS error, count(*) AS trials
               FROM trials WHERE reduction_length > 0 AND isfinite(abs_rms) AND abs_rms < 1e150 GROUP BY ALL)
-        WHERE error > 0 GROUP BY ALL HAVING count(*) >= {LEAST_SIZES} ORDER BY count(*) DESC, ALL
-    """.replace(", ALL\n", ", operator, attributes, recipes, dtype, target\n"))
+        WHERE error > 0 AND trials >= {LEAST_TRIALS} GROUP BY {names} HAVING count(*) >= {LEAST_SIZES}
+        ORDER BY count(*) DESC, {names}
+    """)
     hidden = quiet(results)
-    found: dict[tuple[str, ...], list[Series]] = {}
+    found: dict[tuple[str, str, str, str], list[Series]] = {}
     for row in rows:
         if row["target"] not in hidden:
-            key = tuple(row[name] for name in ("operator", "attributes", "recipes", "dtype"))
-            points = tuple(tuple(point.values()) for point in row["points"])
+            key = row["operator"], row["attributes"], row["recipes"], row["dtype"]
+            points = tuple(zip(row["lengths"], row["errors"], row["trials"], strict=True))
             found.setdefault(key, []).append(Series(row["target"], points))
-    return [
-        Growth(*key, tuple(sorted(series, key=lambda one: one.target))) for key, series in list(found.items())
-    ][:MOST_PLOTS]
+    chosen = list(found.items())[:MOST_PLOTS]
+    return [Growth(*key, tuple(sorted(series, key=lambda one: one.target))) for key, series in chosen]
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float:
@@ -78,7 +89,7 @@ def slope(points: Sequence[tuple[float, float]]) -> float:
 
 
 def plot(growth: Growth, colour: Mapping[str, str]) -> str:
-    """Errors with a line through them, a target a colour; dashed the square root law for comparison."""
+    """Errors with the law fitted to them, a colour a target."""
     every = [point for series in growth.series for point in series.points]
     x = log_scale([float(n) for n, _, _ in every], LEFT, RIGHT, least=1)
     y = log_scale([error for _, error, _ in every], BOTTOM, TOP, least=1)
@@ -86,7 +97,7 @@ def plot(growth: Growth, colour: Mapping[str, str]) -> str:
     for series in growth.series:
         kind = colour.get(series.target, svg.colour(svg.COLOURS))
         places = [(x.at(float(n)), y.at(error)) for n, error, _ in series.points]
-        parts.append(svg.polyline(places, f"curve {kind}"))
+        parts.append(svg.polyline([(x.at(n), y.at(error)) for n, error in series.law()], f"curve {kind}"))
         for (across, up), (n, error, trials) in zip(places, series.points, strict=True):
             said = f"{series.target}, n = {count(n)}: rms error {short(error)} in {count(trials)} outputs"
             parts.append(svg.point(across, up, 3.6, f"dot {kind}", said))

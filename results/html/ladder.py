@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from results.contents.operators import Line
 from results.html import escape
+from results.html.tables import boxed
 from results.layout import count, percent_of
 
 SHOWN = 200
@@ -34,7 +35,7 @@ def _rungs(lines: Sequence[Line]) -> str:
         f'<tr><th scope="row">{escape.shortened(line.target, escape.SHORT)}</th>{"".join(_shares(line))}</tr>'
         for line in sorted(lines, key=lambda line: line.target)
     )
-    return _table(f'<th scope="col">target</th>{heads}', rows)
+    return _table(f'<th scope="col">target</th>{heads}', rows, len(lines))
 
 
 def _shares(line: Line) -> list[str]:
@@ -59,7 +60,7 @@ def _operators(lines: Sequence[Line]) -> str:
     heads = "".join(f'<th scope="col">{escape.shortened(target, escape.SHORT)}</th>' for target in targets)
     more = len(names) - SHOWN
     note = f'<p class="note">And {more} more operators.</p>' if more > 0 else ""
-    return _table(f'<th scope="col">operator</th>{heads}', "".join(rows)) + note
+    return _table(f'<th scope="col">operator</th>{heads}', "".join(rows), len(names)) + note
 
 
 def _worst(line: Line | None) -> str:
@@ -86,5 +87,6 @@ def _heat(rung: int) -> int:
     return max(1, 9 - rung)
 
 
-def _table(heads: str, rows: str) -> str:
-    return f'<div class="box"><table class="heat"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+def _table(heads: str, rows: str, number: int) -> str:
+    inside = f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody>"
+    return f'<div class="{boxed(number)}"><table class="heat">{inside}</table></div>'

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from results.known import Sorted
 
 
+LONG = 240
+"""Characters of a headline that is set in smaller type."""
+
+
 def page(
     results: Results,
     known: Sequence[Sorted | None] = (),
@@ -61,7 +65,9 @@ def _campaign(results: Results, known: Sorted | None, scripts: Mapping[str, Scri
     prefix = f"c{position + 1}-"
     links = "".join(f'<a href="#{prefix}{section.name}">{escape.text(section.title)}</a>' for section in made)
     body = "".join(_section(section, prefix) for section in made)
-    headline = escape.shortened(answer(results, groups), 2000)
+    said = answer(results, groups)
+    kind += " long" if len(said) > LONG else ""
+    headline = escape.shortened(said, 2000)
     return (
         f"<article{escape.attributes(class_='campaign', data_place=place(results))}>\n"
         f'<header><p class="title">{escape.shortened(_title(results))}</p><h1 class="{kind}">{headline}</h1>'

@@ -112,5 +112,3 @@ def worst(sample: Sample, most: int = 10) -> list[Point]:
     by_rho = sorted(sample.points, key=lambda point: -point.rho)[: most - half]
     rest = [point for point in sample.points if point not in by_rho]
     return by_rho + sorted(rest, key=lambda point: -point.relative)[:half]
-
-

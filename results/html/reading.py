@@ -10,8 +10,8 @@ from results.verdicts import VERDICTS, Verdict
 _TEXT = (
     (
         "rho",
-        "For each element, E is the error, in units of the unit roundoff u, that a backward stable evaluation may have: "
-        "one rounding of every input, one of every operation, the square root of n for a sum of n terms. "
+        "For each element, E is the error, in units of the unit roundoff u, that a backward stable evaluation may "
+        "have: one rounding of every input, one of every operation, the square root of n for a sum of n terms. "
         "rho = |error| / (u E). Up to 1 rounding and conditioning explain the error; up to 2 it is borderline; above 2 "
         "the element is flagged.",
     ),
@@ -28,9 +28,9 @@ _TEXT = (
     ),
     (
         "a rate",
-        "The share of trials with an event, with an interval that holds the rate in 95 of 100 campaigns. It is a rate of "
-        "the inputs that this campaign draws (one problem of a fixed plan, the population of a survey): no rate of your "
-        "data, and none of operators. Plans that look for failures have no rates.",
+        "The share of trials with an event, with an interval that holds the true rate in at least 95 of 100 campaigns. "
+        "It is a rate of the inputs that this campaign draws (one problem of a fixed plan, the population of a "
+        "survey): no rate of your data, and none of operators. Plans that look for failures have no rates.",
     ),
 )
 
@@ -51,6 +51,5 @@ def how_to_read(occurred: Collection[str]) -> str:
 def _verdict(verdict: Verdict) -> str:
     kind = "bad" if verdict.finding else ""
     counts = " Counts against the implementation." if verdict.finding else ""
-    return (
-        f'<dt><code class="{kind}">{verdict.name}</code></dt><dd>The result {escape.text(verdict.sentence)}.{counts}</dd>'
-    )
+    said = f"The result {escape.text(verdict.sentence)}.{counts}"
+    return f'<dt><code class="{kind}">{verdict.name}</code></dt><dd>{said}</dd>'

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-MOST_DECADES = 640
-"""float64 has numbers from 5e-324 to 1.8e308."""
+SHORT = 3
+"""Axes of up to so many decades have labels at 2 and 5, too."""
 
 
 class LogScale(Struct, frozen=True):
@@ -36,6 +36,16 @@ class LogScale(Struct, frozen=True):
         step = next(s for s in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000) if (self.high - self.low) // s + 1 <= most)
         return [k for k in range(self.low, self.high + 1) if k % step == 0]
 
+    def marks(self, most: int = 8) -> list[tuple[float, str]]:
+        """Exponents with their labels: the ticks, and 2 and 5 between them where the axis is short."""
+        if self.high - self.low > SHORT:
+            return [(float(k), power(k)) for k in self.ticks(most)]
+        found = [(float(k), power(k)) for k in range(self.low, self.high + 1)]
+        for k in range(self.low, self.high):
+            for digit in (2, 5):
+                found.append((k + math.log10(digit), _times(digit, k)))
+        return sorted(found)
+
 
 def log_scale(values: Iterable[float], start: float, end: float, *, least: int = 2) -> LogScale:
     """The axis that holds all `values`, at least so many decades. 0, NaN and infinity are passed over.
@@ -52,8 +62,15 @@ def log_scale(values: Iterable[float], start: float, end: float, *, least: int =
 
 
 def power(exponent: int) -> str:
-    """1, 10, 100; else 10 with the exponent raised."""
-    return ("1", "10", "100")[exponent] if 0 <= exponent <= 2 else f"10{str(exponent).translate(_SUPERSCRIPTS)}"
+    """0.01, 0.1, 1, 10, 100, 1000; else 10 with the exponent raised."""
+    return f"{10.0**exponent:g}" if -2 <= exponent <= 3 else f"10{str(exponent).translate(_SUPERSCRIPTS)}"
+
+
+def _times(digit: int, exponent: int) -> str:
+    """2 and 5 times a power of ten: 0.2, 50, 2·10⁻⁵."""
+    if -3 <= exponent <= 3:
+        return f"{digit * 10.0**exponent:g}"
+    return f"{digit}·{power(exponent)}"
 
 
 def percent_tick(exponent: int) -> str:

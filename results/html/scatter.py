@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Mapping
 
@@ -11,12 +12,15 @@ from results.html.scale import LogScale, log_scale
 from results.layout import count, short
 from results.units import UNIT_ROUNDOFF
 
-WIDTH, HEIGHT = 720.0, 460.0
+WIDTH, HEIGHT = 720.0, 470.0
 LEFT, RIGHT, TOP, BOTTOM = 66.0, 704.0, 12.0, 384.0
-STRIP = 26.0
+GAP, STRIP = 8.0, 22.0
 """Below the plot: elements without error."""
+ZERO = BOTTOM + GAP + STRIP / 2
 BEYOND = 1e3
 """Amplifications above this many times 1/u are drawn at the edge: every digit is lost long before."""
+ROOM = 2.0
+"""Above the largest error: its dot is not cut."""
 SMALLEST, LARGEST = 1e-4, 1e6
 """Relative errors below u/10,000 and above a million, too."""
 
@@ -26,18 +30,19 @@ def scatter(sample: Sample, colour: Mapping[str, str]) -> str:
     u = UNIT_ROUNDOFF.get(sample.dtype, UNIT_ROUNDOFF["float32"])
     x = log_scale([min(max(p.amplification, 0.1), BEYOND / u) for p in sample.points] + [1.0, 100.0], LEFT, RIGHT)
     errors = [min(max(p.relative, SMALLEST * u), LARGEST) for p in sample.points if p.relative > 0]
-    y = log_scale([*errors, u], BOTTOM, TOP, least=4)
+    y = log_scale([*errors, u, *(ROOM * error for error in errors)], BOTTOM, TOP, least=4)
     dots = [_dot(point, x, y, colour) for point in sorted(sample.points, key=lambda point: point.outlier)]
     parts = [
         *_beyond_rounding(x, y, u),
-        svg.rectangle(LEFT, BOTTOM, RIGHT - LEFT, STRIP, "strip"),
-        svg.label(LEFT - 8, BOTTOM + STRIP / 2 + 4, "0", "tick", "end"),
+        svg.rectangle(LEFT, BOTTOM + GAP, RIGHT - LEFT, STRIP, "strip"),
+        svg.label(LEFT - 8, ZERO + 4, "0", "tick", "end"),
         *svg.left_axis(y, LEFT, RIGHT, "relative error"),
-        *svg.bottom_axis(x, TOP, BOTTOM + STRIP, "amplification E / |truth|"),
+        *svg.bottom_axis(x, TOP, BOTTOM + GAP + STRIP, "amplification E / |truth|"),
         *_line_of(x, y, u, "bound"),
         *_line_of(x, y, 2 * u, "flag"),
-        *_guide(x, y),
         f'<g class="dots">{"".join(dots)}</g>',
+        svg.label(RIGHT - 10, BOTTOM - 12, "rounding and conditioning explain these", "note", "end"),
+        svg.label(LEFT + 10, TOP + 18, "more than rounding explains: rho above 2", "flag"),
     ]
     said = f"relative error against amplification of {count(len(sample.points))} elements in {sample.dtype}"
     return svg.drawing(WIDTH, HEIGHT, parts, label=said, name="plot scatter")
@@ -72,7 +77,7 @@ def tell(point: Point) -> str:
 
 def _dot(point: Point, x: LogScale, y: LogScale, colour: Mapping[str, str]) -> str:
     across = x.at(point.amplification)
-    up = y.at(point.relative) if point.relative > 0 else BOTTOM + STRIP / 2
+    up = y.at(point.relative) if point.relative > 0 else ZERO
     kind = f"dot {colour.get(point.target, svg.colour(svg.COLOURS))}" + (" out" if point.outlier else "")
     radius = 3.6 if point.outlier else 2.4
     return svg.point(across, up, radius, kind, tell(point), data_trial=shlex.quote(point.trial))
@@ -86,9 +91,7 @@ def _line_of(x: LogScale, y: LogScale, slope: float, name: str) -> list[str]:
 
 def _inside(x: LogScale, y: LogScale, slope: float) -> tuple[tuple[float, float], tuple[float, float]] | None:
     """Both ends of error = slope * amplification inside the plot; None where it does not pass."""
-    from math import log10
-
-    shift = log10(slope)
+    shift = math.log10(slope)
     first, last = max(x.low, y.low - shift), min(x.high, y.high - shift)
     if first >= last:
         return None
@@ -101,19 +104,17 @@ def _beyond_rounding(x: LogScale, y: LogScale, u: float) -> list[str]:
     if ends is None:
         return []
     (x1, y1), (x2, y2) = ends
-    corners = [(LEFT, TOP), (x2, TOP), (x2, y2), (x1, y1), *([(LEFT, y1)] if x1 == LEFT else [(x1, BOTTOM), (LEFT, BOTTOM)])]
-    if x2 < RIGHT:
-        corners[1] = (x2, TOP)
+    corners = [(LEFT, TOP), (x2, TOP), (x2, y2), (x1, y1), (LEFT, y1)]
     shape = " ".join(f"{escape.number(a)},{escape.number(b)}" for a, b in corners)
     return [f'<polygon class="beyond" points="{shape}"/>']
 
 
-def _guide(x: LogScale, y: LogScale) -> list[str]:
+def _guide(y: LogScale) -> list[str]:
     """The relative error from which one speaks of an outlier."""
     if not y.low < -1 < y.high:
         return []
     height = y.decade(-1)
     return [
         svg.line(LEFT, height, RIGHT, height, "guide"),
-        svg.label(LEFT + 6, height - 5, "outliers: relative error above 1e-1", "note"),
+        svg.label(RIGHT - 6, height - 5, "outliers: relative error above 1e-1", "note", "end"),
     ]

@@ -56,7 +56,7 @@
   for (const table of document.querySelectorAll("table.data")) {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
-      const button = make("button", { type: "button", textContent: head.textContent });
+      const button = make("button", { type: "button" }, ...head.childNodes);
       head.replaceChildren(button);
       button.addEventListener("click", () => {
         const first = head.classList.contains("n") ? "descending" : "ascending";

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from results.accuracy import EXHAUSTIVE
 from results.contents import accuracy, findings, operators, rates, setting, why
+from results.contents.table import Table
 from results.html import escape, points
 from results.html.colours import colours, legend
 from results.html.distribution import curves, ecdf, shares
@@ -19,8 +21,6 @@ from results.html.reading import how_to_read
 from results.html.scatter import caption, scatter
 from results.html.tables import notes, paragraphs, table
 from results.html.worst import worst_table
-from results.accuracy import EXHAUSTIVE
-from results.quiet import quiet
 from results.report_search import SEARCH
 from results.tallies import verdict_counts
 
@@ -86,7 +86,7 @@ def _champions(results: Results) -> str:
     return _table(why.champions_table(results)) if results.plan == SEARCH else ""
 
 
-def _table(content: operators.Table | None) -> str:
+def _table(content: Table | None) -> str:
     return "" if content is None or not content.rows else table(content)
 
 
@@ -111,7 +111,8 @@ def _scatter(results: Results, colour: Mapping[str, str]) -> str:
         )
     if not parts:
         return ""
-    lead = paragraphs(why.outlier_lines(results))
+    outliers = paragraphs(why.outlier_lines(results))
+    lead = f"<h3>How the outliers arise (relative error above 1e-1)</h3>{outliers}" if outliers else ""
     said = (
         "Each dot is an element of an output: its relative error against how much it amplifies one rounding. On the "
         "solid line the error is u times the amplification (rho = 1); above the dashed red one (rho = 2) it is more "
@@ -147,7 +148,7 @@ def _ecdf(results: Results, colour: Mapping[str, str]) -> str:
     return (
         f'<figure>{legend(colour, shown)}<div class="box">{ecdf(found, colour)}</div></figure>'
         f"<p>The share of results whose largest rho is at most the value below. Results right of the dashed line "
-        f"(rho = 2) are flagged.</p>{paragraphs(told)}"
+        f"(rho = 2) are flagged; exact ones (rho = 0) are at the left edge.</p>{paragraphs(told)}"
     )
 
 
@@ -166,7 +167,7 @@ def _growth(results: Results, colour: Mapping[str, str]) -> str:
     return (
         "<p>Root mean square error of the output against the length of the reduction. The square root of n is what "
         "independent roundings of a running sum give; constant is what trees and blocks give; n is a warning.</p>"
-        + "".join(parts)
+        + f'<div class="plots">{"".join(parts)}</div>'
     )
 
 
@@ -177,7 +178,8 @@ def _environments(results: Results) -> str:
             f'<tr><th scope="row">{escape.text(name)}</th><td>{escape.shortened(value)}</td></tr>'
             for name, value in facts.values
         )
-        parts.append(f'<h3>{escape.text(facts.name)}</h3><div class="box"><table class="facts"><tbody>{rows}</tbody></table></div>')
+        listed = f'<div class="box"><table class="facts"><tbody>{rows}</tbody></table></div>'
+        parts.append(f"<h3>{escape.text(facts.name)}</h3>{listed}")
     return "".join(parts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from results.html import escape
-from results.html.scale import LogScale, power
+from results.html.scale import LogScale
 
 COLOURS = 8
 """Classes c0 ... c7; targets beyond share the last one."""
@@ -61,16 +61,16 @@ def point(x: float, y: float, radius: float, name: str, title: str = "", **more:
 def bottom_axis(scale: LogScale, top: float, bottom: float, title: str, most: int = 8) -> list[str]:
     """Ticks with labels below a plot, lines through it, and what the axis shows."""
     parts = []
-    for k in scale.ticks(most):
-        x = scale.decade(k)
-        parts += [line(x, top, x, bottom, "grid"), label(x, bottom + 17, power(k), "tick", "middle")]
+    for at, name in scale.marks(most):
+        x = scale.decade(at)
+        parts += [line(x, top, x, bottom, "grid"), label(x, bottom + 17, name, "tick", "middle")]
     return [*parts, label((scale.start + scale.end) / 2, bottom + 37, title, "axis", "middle")]
 
 
 def left_axis(scale: LogScale, left: float, right: float, title: str, most: int = 8) -> list[str]:
     """The same on the left."""
     parts = []
-    for k in scale.ticks(most):
-        y = scale.decade(k)
-        parts += [line(left, y, right, y, "grid"), label(left - 8, y + 4, power(k), "tick", "end")]
+    for at, name in scale.marks(most):
+        y = scale.decade(at)
+        parts += [line(left, y, right, y, "grid"), label(left - 8, y + 4, name, "tick", "end")]
     return [*parts, label(14, (scale.start + scale.end) / 2, title, "axis", "middle", turned=True)]

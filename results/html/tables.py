@@ -7,6 +7,8 @@ from results.html import escape
 
 FILTERED = 8
 """Tables of so many rows get a box to filter them."""
+TALL = 30
+"""Tables of more rows scroll by themselves; on paper they do not."""
 
 
 def table(content: Table, name: str = "data") -> str:
@@ -15,9 +17,15 @@ def table(content: Table, name: str = "data") -> str:
     rows = "".join(_row(row, content.columns) for row in content.rows)
     filtered = "" if len(content.rows) >= FILTERED else None
     shown = f"<table{escape.attributes(class_=name, data_filter=filtered)}>"
-    return f'<div class="box">{shown}<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>' + notes(
+    box = boxed(len(content.rows))
+    return f'<div class="{box}">{shown}<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>' + notes(
         content.notes
     )
+
+
+def boxed(rows: int) -> str:
+    """The class of a box: it scrolls by itself where it holds many rows."""
+    return "box tall" if rows > TALL else "box"
 
 
 def notes(lines: tuple[str, ...]) -> str:
@@ -40,7 +48,8 @@ def code(content: str, *, lines: bool = False) -> str:
 
 def _head(column: Column) -> str:
     kind = "n" if column.number else None
-    return f"<th{escape.attributes(scope='col', class_=kind, title=column.hint or None)}>{escape.text(column.name)}</th>"
+    name = " ".join(f'<span class="word">{escape.text(word)}</span>' for word in column.name.split())
+    return f"<th{escape.attributes(scope='col', class_=kind, title=column.hint or None)}>{name}</th>"
 
 
 def _row(row: tuple[Cell, ...], columns: tuple[Column, ...]) -> str:

@@ -1,0 +1,1 @@
+"""The report as Markdown, to be pasted into an issue."""
