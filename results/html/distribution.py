@@ -43,7 +43,7 @@ def curves(results: Results) -> list[Curve]:
         SELECT target, step, count(*) AS n FROM (
             SELECT target, CASE WHEN rho_max <= {2.0**LOWEST!r} THEN {LOWEST * STEPS}
                                 WHEN rho_max > {2.0**HIGHEST!r} THEN {HIGHEST * STEPS + 1}
-                                ELSE ceil(log2(rho_max) * {STEPS} - 1e-9)::INTEGER END AS step
+                                ELSE ceil(log2(rho_max) * {STEPS})::INTEGER END AS step
             FROM trials WHERE rho_max IS NOT NULL AND NOT isnan(rho_max))
         GROUP BY target, step ORDER BY target, step
     """)
