@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -55,7 +56,7 @@ def test_ticks_are_few_and_inside(low: int, length: int, most: int) -> None:
     ticks = scale.ticks(most)
     assert len(ticks) <= most
     assert all(low <= tick <= low + length for tick in ticks)
-    assert len({later - tick for tick, later in zip(ticks, ticks[1:], strict=False)}) <= 1
+    assert len({later - tick for tick, later in itertools.pairwise(ticks)}) <= 1
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True)))
