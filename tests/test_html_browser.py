@@ -117,7 +117,8 @@ def test_plots_are_drawn(show: Open) -> None:
     assert all(dots)
     assert all(inside(page, "svg.strip-plot circle"))
     assert page.locator("svg.ecdf polyline.curve").count() == 4
-    assert page.locator("svg.scatter line.flag").count() == 1
+    for line in ("flag", "bound", "guide"):
+        assert page.locator(f"svg.scatter line.{line}").count() == 1
 
 
 def test_a_click_on_a_heading_sorts(show: Open) -> None:

@@ -43,6 +43,7 @@ def scatter(sample: Sample, colour: Mapping[str, str]) -> str:
         f'<g class="dots">{"".join(dots)}</g>',
         svg.label(RIGHT - 10, BOTTOM - 12, "rounding and conditioning explain these", "note", "end"),
         svg.label(LEFT + 10, TOP + 18, "more than rounding explains: rho above 2", "flag"),
+        *_guide(y),
     ]
     said = f"relative error against amplification of {count(len(sample.points))} elements in {sample.dtype}"
     return svg.drawing(WIDTH, HEIGHT, parts, label=said, name="plot scatter")
