@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -30,6 +31,7 @@ class RateLine(Struct, frozen=True):
     kind: str
     name: str
     interval: Interval
+    target: str = ""
 
     @property
     def text(self) -> str:
@@ -100,12 +102,12 @@ def _panel(results: Results, name: str, event: str, rung: int, by: tuple[str, ..
                 for tally in between_targets(results)
                 if (n := tally.trials)
             ]
-    rows = rate(results, event, by=by).rows
+    rows = sorted(rate(results, event, by=by).rows, key=lambda row: [_natural(str(row.group[key])) for key in by])
     varying = [key for key in by if key != "problem_id" and len({row.group[key] for row in rows}) > 1]
     for row in rows:
         if row.group["target"] not in hidden:
             name_ = " ".join(str(row.group[key]) for key in varying if row.group[key]) or str(row.group["target"])
-            found.append(RateLine(TARGET, name_, row.interval))
+            found.append(RateLine(TARGET, name_, row.interval, str(row.group["target"])))
     return RatePanel(name, tuple(found[:MOST_LINES]), max(0, len(found) - MOST_LINES))
 
 
@@ -116,6 +118,11 @@ def _published(results: Results, rung: int) -> list[RateLine]:
     if counts is None or int(event.get("above") or 1) != rung:
         return []
     return [RateLine(PUBLISHED, "published", rate_interval(*counts))]
+
+
+def _natural(name: str) -> list[tuple[bool, int, str]]:
+    """Sorts n=8 before n=64."""
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split(r"([0-9]+)", name)]
 
 
 def _above(tally: Tally, rung: int) -> int:

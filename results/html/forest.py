@@ -41,7 +41,7 @@ def _panel(panel: RatePanel, scale: LogScale, colour: Mapping[str, str]) -> str:
 
 
 def _row(line: RateLine, scale: LogScale, colour: Mapping[str, str], published: RateLine | None) -> str:
-    kind = colour.get(line.name, "other") if line.kind == TARGET else line.kind
+    kind = colour.get(line.target, "other") if line.kind == TARGET else line.kind
     return (
         f'<tr class="{line.kind}"><th scope="row">{escape.shortened(line.name, escape.SHORT)}</th>'
         f'<td class="n">{line.counted}</td><td class="n">{line.text}</td>'

@@ -1,4 +1,9 @@
-"""How the error grows with the length of the reduction, where a campaign has four lengths or more."""
+"""How the error grows with the length of the reduction, where a campaign has four lengths or more.
+
+Absolute errors grow with the result, whatever the algorithm. So errors are in units of u E where each reduction is
+rounded once, `rho_ideal`: of a sum of terms of one sign that is u times the sum. In these units sums in blocks and in
+trees stay about constant, running sums with independent roundings grow like the square root of the length.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +30,11 @@ LEFT, RIGHT, TOP, BOTTOM = 66.0, 524.0, 14.0, 270.0
 
 
 class Series(Struct, frozen=True):
-    """One target on one kind of input: root mean square error by reduction length."""
+    """One target on one kind of input: root mean square of `rho_ideal` by reduction length."""
 
     target: str
     points: tuple[tuple[int, float, int], ...]
-    """Length, error in units of the output, trials."""
+    """Length, error in units of what a reduction rounded once excuses, outputs."""
 
     @property
     def slope(self) -> float:
@@ -61,8 +66,8 @@ def growths(results: Results) -> list[Growth]:
         SELECT {names}, list(length ORDER BY length) AS lengths, list(error ORDER BY length) AS errors,
                list(trials ORDER BY length) AS trials
         FROM (SELECT operator, coalesce(attributes, '') AS attributes, coalesce(recipes, '') AS recipes, dtype, target,
-                     reduction_length AS length, sqrt(avg(abs_rms * abs_rms)) AS error, count(*) AS trials
-              FROM trials WHERE reduction_length > 0 AND isfinite(abs_rms) AND abs_rms < 1e150 GROUP BY ALL)
+                     reduction_length AS length, sqrt(avg(rho_ideal * rho_ideal)) AS error, count(*) AS trials
+              FROM trials WHERE reduction_length > 0 AND isfinite(rho_ideal) AND rho_ideal < 1e150 GROUP BY ALL)
         WHERE error > 0 AND trials >= {LEAST_TRIALS} GROUP BY {names} HAVING count(*) >= {LEAST_SIZES}
         ORDER BY count(*) DESC, {names}
     """)
@@ -93,13 +98,16 @@ def plot(growth: Growth, colour: Mapping[str, str]) -> str:
     every = [point for series in growth.series for point in series.points]
     x = log_scale([float(n) for n, _, _ in every], LEFT, RIGHT, least=1)
     y = log_scale([error for _, error, _ in every], BOTTOM, TOP, least=1)
-    parts = [*svg.left_axis(y, LEFT, RIGHT, "rms error"), *svg.bottom_axis(x, TOP, BOTTOM, "reduction length n")]
+    parts = [
+        *svg.left_axis(y, LEFT, RIGHT, "error / (u E), rounded once"),
+        *svg.bottom_axis(x, TOP, BOTTOM, "reduction length n"),
+    ]
     for series in growth.series:
         kind = colour.get(series.target, svg.colour(svg.COLOURS))
         places = [(x.at(float(n)), y.at(error)) for n, error, _ in series.points]
         parts.append(svg.polyline([(x.at(n), y.at(error)) for n, error in series.law()], f"curve {kind}"))
         for (across, up), (n, error, trials) in zip(places, series.points, strict=True):
-            said = f"{series.target}, n = {count(n)}: rms error {short(error)} in {count(trials)} outputs"
+            said = f"{series.target}, n = {count(n)}: error {short(error)} u E in {count(trials)} outputs"
             parts.append(svg.point(across, up, 3.6, f"dot {kind}", said))
     return svg.drawing(WIDTH, HEIGHT, parts, label=f"growth of the error of {growth.operator}", name="plot growth")
 

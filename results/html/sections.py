@@ -165,9 +165,10 @@ def _growth(results: Results, colour: Mapping[str, str]) -> str:
     if not parts:
         return ""
     return (
-        "<p>Root mean square error of the output against the length of the reduction. The square root of n is what "
-        "independent roundings of a running sum give; constant is what trees and blocks give; n is a warning.</p>"
-        + f'<div class="plots">{"".join(parts)}</div>'
+        "<p>The largest error of an output (root mean square over outputs) against the length n of the reduction, in "
+        "units of what is excused where a reduction is rounded once. About constant is what trees and blocks of sums "
+        "give; the square root of n is a running sum with independent roundings; n is a warning. On data of both signs "
+        "every law is flatter.</p>" + f'<div class="plots">{"".join(parts)}</div>'
     )
 
 

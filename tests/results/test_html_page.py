@@ -282,7 +282,7 @@ def test_the_distribution_is_exact_at_its_thresholds(campaign: Callable[..., Pat
 def test_growth_needs_four_lengths(campaign: Callable[..., Path]) -> None:
     def rows(lengths: list[int]) -> list[Row]:
         return [
-            make_row(n, reduction_length=length, abs_rms=1e-8 * length**0.5, problem_id=f"{length:016x}")
+            make_row(n, reduction_length=length, rho_ideal=0.1 * length**0.5, problem_id=f"{length:016x}")
             for length in lengths
             for n in range(12)
         ]
