@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,3 +28,13 @@ def test_the_transcript_is_real(ulpfuzz: Cli) -> None:
     by_hand = ulpfuzz("shrink", "night", name[:8])
     assert by_hand.returncode == 0
     assert wanted in by_hand.stderr
+    assert ulpfuzz("report", "night", "--html", "night.html").returncode == 1
+    (script,) = re.findall(r'<div class="code script"><pre><code>(.*?)</code>', _read(ulpfuzz, "night.html"), re.DOTALL)
+    (ulpfuzz.folder / "gelu.py").write_text(html.unescape(script))
+    ran = subprocess.run([sys.executable, ulpfuzz.folder / "gelu.py"], capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert "DEFECT: " in ran.stdout
+
+
+def _read(ulpfuzz: Cli, name: str) -> str:
+    return (ulpfuzz.folder / name).read_text(encoding="utf-8")
