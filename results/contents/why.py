@@ -13,7 +13,7 @@ from results.quiet import quiet
 from results.report_counts import passes, why_no_rate
 from results.report_search import champions
 from results.report_why import bitwise_lines, comparison_sentences, why_sentences
-from results.sequential import confidence_sequence
+from results.statistics.sequential import confidence_sequence
 from results.tallies import between_targets
 from results.until import answers, question
 
