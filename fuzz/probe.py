@@ -23,7 +23,7 @@ from strategies.sampling import draw
 from strategies.sizes import fitted
 
 SHORT = 2
-TELLING = 16
+TELLING = 8
 """Elements from which on a share of them says that all are affected: a function may be inaccurate near one point."""
 
 

@@ -1,6 +1,6 @@
 """kill -9 of any process at any moment: after `ulpfuzz resume` the rows are those of an undisturbed run.
 
-ULPFUZZ_KILLS=12 sets the number of kills of each kind (10 by default), ULPFUZZ_KILL_SEED the moments.
+ULPFUZZ_KILLS=12 sets the number of kills of each kind (4 by default), ULPFUZZ_KILL_SEED the moments.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import psutil
 import pytest
 from running import Cli, differing, elements_of, fork_servers, in_session, rows_of, wait_for, workers_of
 
-KILLS = int(os.environ.get("ULPFUZZ_KILLS", "10"))
+KILLS = int(os.environ.get("ULPFUZZ_KILLS", "4"))
 SEED = int(os.environ.get("ULPFUZZ_KILL_SEED", "0"))
 SURVEY = ("run", "softplus", "--plan", "survey", "--targets", "numpy", "--trials", 400, "--shard-trials", 5)
 

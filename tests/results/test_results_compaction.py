@@ -27,7 +27,7 @@ from results.errors import StoreError
 from results.parts import PartFacts, encode, facts
 from results.store import Store
 
-KILLS = int(os.environ.get("ULPFUZZ_COMPACTION_KILLS", "20"))
+KILLS = int(os.environ.get("ULPFUZZ_COMPACTION_KILLS", "8"))
 """Random moments at which a compaction is killed; set the variable for a longer test."""
 
 ODD = [math.nan, None, -0.0, 0.0, math.inf, -math.inf, 5e-324, 1.5]
