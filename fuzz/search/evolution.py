@@ -17,6 +17,7 @@ from fuzz.search.nursery import Nursery
 from fuzz.search.objective import Objective
 from fuzz.search.pool import ADOPTED, Pool
 from fuzz.search.seeds import GRID_SHARE, drawn, ends, grid, landmarks, populations
+from fuzz.search.zoom import Zoom
 from strategies.contract import Contract
 from strategies.precision import precision
 from strategies.problem import Problem
@@ -28,6 +29,10 @@ POOL = (32, 512)
 """Fewest and most individuals of a pool."""
 DRAWN_AT_ONCE = 64
 """Sets of recipes that are drawn together."""
+ZOOM_SHARE = 0.5
+"""Of the evaluations after the seeds of a function of one number, those that look closely at parts of it."""
+LEAST_TRIED = 16
+"""Numbers of each cell at first, on average: with fewer its best says nothing."""
 KEPT_LANES = 0.25
 """Best lanes of a parent that a child of changed lanes keeps as they are."""
 LANES_ONLY, SHARED_ONLY = 0.6, 0.3
@@ -71,6 +76,7 @@ class Evolution:
         self.recipes: list[tuple[Recipe, ...]] = []
         self.champions = [Champion(0.0, np.empty((0, 0), np.int64), -1, 0, 0) for _ in range(targets)]
         self.done = 0
+        self._zoom = Zoom(problem.home, targets) if anatomy.pointwise and anatomy.genes == 1 else None
         low, high = zip(*(ends(spec, problem.home) for spec in contract.inputs), strict=True)
         self._low, self._high = self._of_genes(low), self._of_genes(high)
         self._lane = anatomy.lane_of_genes()
@@ -92,6 +98,8 @@ class Evolution:
             fresh=nursery.fresh,
             mates=nursery.fresh,
         )
+        if self._zoom is not None and self._zoom.useful:
+            self._look_closely(self._zoom, pools)
         halvings = self._halvings(len(pools[0]))
         while self.done < self._evaluations:
             while halvings and self.done >= halvings[0]:
@@ -105,6 +113,23 @@ class Evolution:
         """The inputs in which a champion was found: views, valid until the next evaluation."""
         self.anatomy.write(champion.genes, self._objective.arrays)
         return self._objective.arrays
+
+    def _look_closely(self, zoom: Zoom, pools: Sequence[Pool]) -> None:
+        """Successive halving of cells for each target in turn; its pool takes in what is better than all it has."""
+        share = int(ZOOM_SHARE * (self._evaluations - self.done)) // self._targets
+        for target, pool in enumerate(pools):
+            cells = zoom.first(target)
+            rounds = len(cells).bit_length()
+            if share * self.anatomy.individuals < LEAST_TRIED * rounds * len(cells):
+                return
+            for number in range(rounds):
+                for _ in range(share * (number + 1) // rounds - share * number // rounds):
+                    keys = zoom.numbers(cells, self.anatomy.individuals, self._random)[:, None]
+                    self._evaluate(keys, np.full(len(keys), -1))
+                cells = zoom.better_half(cells, target)
+            found = self.champions[target]
+            if found.score > pool.scores.max():
+                pool.migrate(found.genes[found.individual], np.array([found.score]), found.origin)
 
     def _halvings(self, size: int) -> list[int]:
         """Evaluations after which the worse half of a pool is given up: as often as leaves one hill, evenly spaced."""
@@ -158,6 +183,8 @@ class Evolution:
         lanes = self._objective.scores(self.anatomy)
         self.done += 1
         scores = lanes[:, : len(genes)].max(axis=2)
+        if self._zoom is not None:
+            self._zoom.add(genes[:, 0], scores)
         for target, champion in enumerate(self.champions):
             best = int(scores[target].argmax())
             if scores[target, best] > champion.score:
