@@ -120,6 +120,13 @@ def proof(directory: Path, group: dict[str, Any], folder: Path) -> Proof:
     return Proof(name, title, summary, shown, str(truth), by, ran.returncode, confirmed)
 
 
+def line(one: Proof) -> str:
+    """A line of the table."""
+    by = one.by if one.confirmed is None else f"{one.by}: {'yes' if one.confirmed else 'NO'}"
+    cells = (one.finding, one.title, one.inputs, one.value, one.truth, by or "rule for NaN and infinities", one.code)
+    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
@@ -130,22 +137,13 @@ def main() -> int:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     groups = json.loads(listed.stdout)["findings"]
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.processes) as pool:
-        proofs = list(pool.map(lambda group: proof(options.directory, group, Path(folder)), groups))
     print("| finding | what | smallest inputs | value | truth | truth confirmed by | exit code |")
-    print("|---|---|---|---|---|---|---|")
-    for one in proofs:
-        by = one.by if one.confirmed is None else f"{one.by}: {'yes' if one.confirmed else 'NO'}"
-        cells = (
-            one.finding,
-            one.title,
-            one.inputs,
-            one.value,
-            one.truth,
-            by or "rule for NaN and infinities",
-            one.code,
-        )
-        print("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    print("|---|---|---|---|---|---|---|", flush=True)
+    proofs = []
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.processes) as pool:
+        for one in pool.map(lambda group: proof(options.directory, group, Path(folder)), groups):
+            proofs.append(one)
+            print(line(one), flush=True)
     failing = [one.finding for one in proofs if one.code != 1 or one.confirmed is False]
     confirmed = sum(one.confirmed is True for one in proofs)
     print(
