@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fuzz import duration
-from fuzz.errors import UserError
 
 SHARE = 0.1
 """Of the time that the campaign ran."""
@@ -17,10 +16,3 @@ def after_run(asked: str | None, ran: float) -> float:
     if asked is not None:
         return OFF if asked.strip() in ("0", "0s", "off") else duration.seconds(asked)
     return min(max(SHARE * ran, LEAST), MOST)
-
-
-def share_of(left: float, findings: int) -> float:
-    """Seconds for the next of so many findings that are still to be shrunk."""
-    if findings < 1:
-        raise UserError("no finding is left to be shrunk")
-    return left / findings

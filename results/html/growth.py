@@ -8,7 +8,7 @@ trees stay about constant, running sums with independent roundings grow like the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -17,13 +17,11 @@ from results.html import svg
 from results.html.scale import log_scale
 from results.layout import count, short
 from results.quiet import quiet
+from results.statistics.growth import LEAST_SIZES, LEAST_TRIALS, Growth, fitted_law
 
 if TYPE_CHECKING:
     from results.reading import Results
 
-LEAST_SIZES = 4
-LEAST_TRIALS = 10
-"""Outputs of one length: the logarithm of a root mean square of fewer scatters too much to fit a law to."""
 MOST_PLOTS = 6
 WIDTH, HEIGHT = 540.0, 330.0
 LEFT, RIGHT, TOP, BOTTOM = 66.0, 524.0, 14.0, 270.0
@@ -37,19 +35,20 @@ class Series(Struct, frozen=True):
     """Length, error in units of what a reduction rounded once excuses, outputs."""
 
     @property
-    def slope(self) -> float:
-        """p of error ~ length^p: least squares on logarithms."""
-        return slope([(float(n), error) for n, error, _ in self.points])
+    def law(self) -> Growth:
+        """How its error grows."""
+        sizes, errors, outputs = zip(*self.points, strict=True)
+        return fitted_law(sizes, errors, sum(outputs))
 
-    def law(self) -> list[tuple[float, float]]:
+    def line(self) -> list[tuple[float, float]]:
         """Both ends of the line through the points, on logarithmic axes."""
-        lengths = [float(n) for n, _, _ in self.points]
+        lengths, slope = [float(n) for n, _, _ in self.points], self.law.slope
         middle = sum(map(math.log, lengths)) / len(lengths)
         height = sum(math.log(error) for _, error, _ in self.points) / len(lengths)
-        return [(n, math.exp(height + self.slope * (math.log(n) - middle))) for n in (min(lengths), max(lengths))]
+        return [(n, math.exp(height + slope * (math.log(n) - middle))) for n in (min(lengths), max(lengths))]
 
 
-class Growth(Struct, frozen=True):
+class Panel(Struct, frozen=True):
     """One operator with one choice of attributes and inputs in one dtype."""
 
     operator: str
@@ -59,7 +58,7 @@ class Growth(Struct, frozen=True):
     series: tuple[Series, ...]
 
 
-def growths(results: Results) -> list[Growth]:
+def growths(results: Results) -> list[Panel]:
     """What has at least four lengths, those with the most first."""
     names = "operator, attributes, recipes, dtype, target"
     rows = results.records(f"""
@@ -79,21 +78,10 @@ def growths(results: Results) -> list[Growth]:
             points = tuple(zip(row["lengths"], row["errors"], row["trials"], strict=True))
             found.setdefault(key, []).append(Series(row["target"], points))
     chosen = list(found.items())[:MOST_PLOTS]
-    return [Growth(*key, tuple(sorted(series, key=lambda one: one.target))) for key, series in chosen]
+    return [Panel(*key, tuple(sorted(series, key=lambda one: one.target))) for key, series in chosen]
 
 
-def slope(points: Sequence[tuple[float, float]]) -> float:
-    """The exponent p of y ~ x^p by least squares on logarithms. ValueError for fewer than two different x."""
-    pairs = [(math.log(x), math.log(y)) for x, y in points]
-    mean_x = sum(x for x, _ in pairs) / len(pairs)
-    mean_y = sum(y for _, y in pairs) / len(pairs)
-    spread = sum((x - mean_x) ** 2 for x, _ in pairs)
-    if spread == 0:
-        raise ValueError("a slope needs two different sizes")
-    return sum((x - mean_x) * (y - mean_y) for x, y in pairs) / spread
-
-
-def plot(growth: Growth, colour: Mapping[str, str]) -> str:
+def plot(growth: Panel, colour: Mapping[str, str]) -> str:
     """Errors with the law fitted to them, a colour a target."""
     every = [point for series in growth.series for point in series.points]
     x = log_scale([float(n) for n, _, _ in every], LEFT, RIGHT, least=1)
@@ -105,7 +93,7 @@ def plot(growth: Growth, colour: Mapping[str, str]) -> str:
     for series in growth.series:
         kind = colour.get(series.target, svg.colour(svg.COLOURS))
         places = [(x.at(float(n)), y.at(error)) for n, error, _ in series.points]
-        parts.append(svg.polyline([(x.at(n), y.at(error)) for n, error in series.law()], f"curve {kind}"))
+        parts.append(svg.polyline([(x.at(n), y.at(error)) for n, error in series.line()], f"curve {kind}"))
         for (across, up), (n, error, trials) in zip(places, series.points, strict=True):
             said = f"{series.target}, n = {count(n)}: error {short(error)} u E in {count(trials)} outputs"
             parts.append(svg.point(across, up, 3.6, f"dot {kind}", said))
@@ -113,5 +101,9 @@ def plot(growth: Growth, colour: Mapping[str, str]) -> str:
 
 
 def tell(series: Series) -> str:
-    """The exponent of a target."""
-    return f"{series.target}: error grows like n^{series.slope:.2f} over {len(series.points)} lengths"
+    """The exponent of a target, its interval and what that is called."""
+    law = series.law
+    return (
+        f"{series.target}: error grows like n^{law.slope:.2f} [{law.low:.2f}, {law.high:.2f}] over {law.sizes} lengths"
+        f": {law.law}"
+    )

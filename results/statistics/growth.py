@@ -53,7 +53,6 @@ def growth_law(sizes: Sequence[float], errors: Sequence[Values], confidence: flo
     values that are not finite, or a size at which all errors are 0.
     """
     import numpy as np
-    from scipy.special import stdtrit
 
     from results.statistics.samples import sample
 
@@ -68,15 +67,29 @@ def growth_law(sizes: Sequence[float], errors: Sequence[Values], confidence: flo
     if exact:
         raise ValueError(f"all errors are 0 at size {', '.join(exact)}: results that are exact have no growth law")
     # Divided by the largest first: squares of errors of 1e-200 would vanish.
-    y = np.array([np.log(m) + 0.5 * np.log(np.mean((v / m) ** 2)) for m, v in zip(largest, values, strict=True)])
-    x = np.log(n) - np.log(n).mean()
+    rms = [m * float(np.sqrt(np.mean((v / m) ** 2))) for m, v in zip(largest, values, strict=True)]
+    return fitted_law(n.tolist(), rms, sum(map(len, values)), confidence)
+
+
+def fitted_law(sizes: Sequence[float], errors: Sequence[float], trials: int, confidence: float = 0.95) -> Growth:
+    """The same from the root mean square of the errors at each size, of so many trials in all; all positive.
+
+    For those who have them already, such as a database.
+    """
+    import numpy as np
+    from scipy.special import stdtrit
+
+    if len(set(sizes)) != len(sizes) or len(sizes) < LEAST_SIZES or min(*sizes, *errors) <= 0:
+        raise ValueError(f"sizes {list(sizes)}: needs {LEAST_SIZES} different positive sizes, and positive errors")
+    x, y = np.log(sizes), np.log(errors)
+    x -= x.mean()
     slope = float(x @ y / (x @ x))
     rest = y - y.mean() - slope * x
-    freedom = len(n) - 2
+    freedom = len(sizes) - 2
     error = float(np.sqrt(rest @ rest / freedom / (x @ x)))
     reach = float(stdtrit(freedom, 1 - error_probability(confidence) / 2)) * error
     low, high = slope - reach, slope + reach
-    return Growth(len(n), sum(map(len, values)), slope, low, high, confidence, _law(low, high))
+    return Growth(len(sizes), trials, slope, low, high, confidence, _law(low, high))
 
 
 def _law(low: float, high: float) -> Law:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from results.contents.rates import RateLine
 from results.html.forest import axis
-from results.html.growth import slope
 from results.html.scale import LogScale, log_scale, percent_tick, power
 from results.statistics import rate_interval
 
@@ -84,9 +83,3 @@ def test_rates_have_a_common_axis_that_ends_at_all_trials() -> None:
     scale = axis(lines)
     assert (scale.low, scale.high) == (-4, 0)
     assert axis([RateLine("target", "a", rate_interval(0, 10))]).low < -1
-
-
-def test_the_slope_is_the_exponent() -> None:
-    assert slope([(n, 3 * n**0.5) for n in (10.0, 100.0, 1e3, 1e6)]) == pytest.approx(0.5)
-    with pytest.raises(ValueError, match="two different sizes"):
-        slope([(7.0, 1.0), (7.0, 2.0)])

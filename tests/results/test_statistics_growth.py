@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from results.statistics.growth import Law, growth_law
+from results.statistics.growth import Law, fitted_law, growth_law
 
 SIZES = [2.0**k for k in range(6, 14)]
 
@@ -65,6 +65,19 @@ def test_float32_sums_grow_as_their_order_says() -> None:
 def test_tiny_errors_do_not_vanish_in_their_squares() -> None:
     values = errors(0.5)
     assert growth_law(SIZES, [v * 1e-200 for v in values]).slope == pytest.approx(growth_law(SIZES, values).slope)
+
+
+def test_from_root_mean_squares_it_is_the_same() -> None:
+    random = np.random.default_rng(5)
+    sizes = [10.0, 100.0, 1e3, 1e4]
+    errors = [random.standard_normal(12) * n**0.4 for n in sizes]
+    rms = [float(np.sqrt(np.mean(e**2))) for e in errors]
+    one, other = growth_law(sizes, errors), fitted_law(sizes, rms, 48)
+    assert (one.slope, one.low, one.high) == pytest.approx((other.slope, other.low, other.high))
+    assert (one.trials, one.law) == (other.trials, other.law)
+    for wrong in (([1, 2, 3], [1, 1, 1]), ([1, 2, 3, 3], [1, 1, 1, 1]), ([1, 2, 3, 4], [1, 1, 0, 1])):
+        with pytest.raises(ValueError, match="different positive sizes"):
+            fitted_law(*wrong, trials=40)
 
 
 def test_what_has_no_growth_law() -> None:
