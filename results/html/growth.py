@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from results.errors import NotPermitted
 from results.html import svg
 from results.html.scale import log_scale
 from results.layout import count, short
+from results.permitted import require
 from results.quiet import quiet
 from results.statistics.growth import LEAST_SIZES, LEAST_TRIALS, Growth, fitted_law
 
@@ -59,7 +61,11 @@ class Panel(Struct, frozen=True):
 
 
 def growths(results: Results) -> list[Panel]:
-    """What has at least four lengths, those with the most first."""
+    """What has at least four lengths, those with the most first; nothing where the plan supports no growth law."""
+    try:
+        require("growth", results.plan)
+    except NotPermitted:
+        return []
     names = "operator, attributes, recipes, dtype, target"
     rows = results.records(f"""
         SELECT {names}, list(length ORDER BY length) AS lengths, list(error ORDER BY length) AS errors,

@@ -294,6 +294,7 @@ def test_growth_needs_four_lengths(campaign: Callable[..., Path]) -> None:
     (growth,) = growths(results.open(directory := campaign(rows([10, 100, 1000, 10_000]))))
     assert growth.series[0].law.slope == pytest.approx(0.5)
     assert "error grows like n^0.50 [0.50, 0.50] over 4 lengths: square root" in opened(directory).texts["growth"]
+    assert growths(results.open(campaign(rows([10, 100, 1000, 10_000]), plan="explore"))) == []
 
 
 def test_the_ladder_shows_the_worst_rung(campaign: Callable[..., Path]) -> None:
