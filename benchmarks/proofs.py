@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import mpmath
 import numpy as np
-from quality_defects import TRUTHS, mp
+from quality_truths import TRUTHS, mp
 
 from fuzz.operators import OPERATORS
 from fuzz.oracle.arithmetic import MpmathArithmetic

@@ -2,7 +2,7 @@
 
     python benchmarks/quality_false_alarms.py [--trials 6] [--operators gelu,sum] [--processes 2]
 
-Prints a line for every flagged combination of operator, target, dtype and kind that quality_defects.py does not name,
+Prints a line for every flagged combination of operator, target, dtype and kind that quality_table.py does not name,
 then a table by operator. Exit code 1 if there is such a line, or if more than 0.3 % of the healthy trials exceed one
 bound. A trial here is one target on one draw.
 """
@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from quality_defects import excuse
+from quality_table import excuse
 
 from fuzz.backends import BACKENDS
 from fuzz.operators import OPERATORS

@@ -23,7 +23,7 @@ from results.verdicts import VERDICTS
 from strategies import make_problem, parse_recipe
 
 quality = load("quality_false_alarms")
-defects = load("quality_defects")
+defects, known = load("quality_defects"), load("quality_table")
 
 AS_COMMANDS = ("tanh", "sum")
 """Operators whose rows are typed as a user would, too; the others run in this process."""
@@ -50,7 +50,7 @@ def test_no_healthy_implementation_is_accused(operator: str) -> None:
             assert float(row.get("rho_max") or 0) <= FLAG or verdict == "accumulation_order"
             borderline += verdict == "borderline"
             count += 1
-        elif defects.excuse(operator, target, dtype, verdict) is None:
+        elif known.excuse(operator, target, dtype, verdict) is None:
             alarms.append(f"{target} {dtype} {kind}: {verdict}, {row['detail']}")
     assert not alarms
     assert borderline <= 0.1 * count + 1
@@ -65,7 +65,7 @@ def identify(defect: Any) -> str:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("defect", defects.DEFECTS, ids=identify)
+@pytest.mark.parametrize("defect", known.DEFECTS, ids=identify)
 def test_a_known_defect_is_real(defect: Any) -> None:
     """Value against mpmath. Where this fails, the library has been repaired: drop the row."""
     if (line := BACKENDS[defect.backend].missing()) is not None:
@@ -76,12 +76,12 @@ def test_a_known_defect_is_real(defect: Any) -> None:
     assert shown.row["verdict"] == defect.verdict, shown.row["detail"]
     assert VERDICTS[defect.verdict].finding == defect.accuses
     assert shown.relative >= defect.least, f"{defect.operator}({shown.x}) = {shown.value}, truth {shown.truth}"
-    if math.isfinite(shown.relative) and defect.dims == defects.POINT:
+    if math.isfinite(shown.relative) and defect.dims == load("quality_defect").POINT:
         assert float(shown.row["rel_max"] or 0) == pytest.approx(shown.relative, rel=1e-3)
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("defect", [d for d in defects.DEFECTS if d.operator in AS_COMMANDS], ids=identify)
+@pytest.mark.parametrize("defect", [d for d in known.DEFECTS if d.operator in AS_COMMANDS], ids=identify)
 def test_its_command_gives_its_verdict(defect: Any, tmp_path: Any) -> None:
     if (line := BACKENDS[defect.backend].missing()) is not None:
         pytest.skip(line)
@@ -128,5 +128,5 @@ def test_who_is_unstable_where(operator: str, recipe: str, guilty: set[str], dty
 
 def test_the_page_names_every_row() -> None:
     page = defects.PAGE_FILE.read_text()
-    for defect in defects.DEFECTS:
+    for defect in known.DEFECTS:
         assert f"`{defect.command}`" in page
