@@ -71,8 +71,8 @@ Every row names the command that shows it. `tests/quality` runs all of them in p
 each value with mpmath. Values depend on the CPU where a library chooses its kernel by it.
 
 *x*: the input at the worst element, or its recipe where more than one input takes part. *ulp*, *relative error*: of
-that trial; infinite where the result or the truth is no finite number. `subnormals_flushed` of jax holds for every operator:
-its rows of exp stand for all.
+that trial; infinite where the result or the truth is no finite number. `subnormals_flushed` of jax holds for every
+operator: its rows of exp stand for all.
 
 {library}
 
