@@ -33,11 +33,14 @@ from fuzz.oracle.arithmetic import MpmathArithmetic
 from fuzz.oracle.element import SliceTooLarge, evaluate
 from fuzz.oracle.trace import trace
 from fuzz.reproduction.case import Case, read_case, restored
-from strategies.given import Given
+from strategies.given import STORE
+from strategies.precision import precision
 from strategies.problem import problem_from_plain
+from strategies.sampling import draw
 
 CLOSE = mpmath.mpf(2) ** -70
 """Relative difference of two computations of one truth; a script states 25 digits, float64 has 53 bits."""
+FEW = 8
 _CONSTANT = r"^{name} = (?P<value>.+?)(  # .*)?$"
 
 
@@ -61,11 +64,21 @@ def constant(script: str, name: str) -> Any:
 
 
 def inputs_of(case: Case) -> dict[str, Any]:
-    """The inputs of a case by value."""
+    """The inputs of a case in its target's dtype: given arrays, or drawn as its trial drew them."""
     contract = OPERATORS[str(case.problem["operator"])].contract
+    for array in case.given.values():
+        STORE.add(restored(array), "x")
     problem = problem_from_plain(case.problem, contract)
-    contents = [recipe.content for recipe in problem.recipes if isinstance(recipe, Given)]
-    return {spec.name: restored(case.given[c]) for spec, c in zip(contract.inputs, contents, strict=True)}
+    shapes = contract.shapes(dict(problem.dims))
+    arrays = {spec.name: np.empty(shapes[spec.name], precision(problem.home).numpy) for spec in contract.inputs}
+    draw(problem, contract, case.seed, case.index, arrays)
+    return {name: array.astype(precision(case.target.dtype).numpy) for name, array in arrays.items()}
+
+
+def told(arrays: dict[str, Any]) -> str:
+    """Few numbers as they are, more by their shape."""
+    few = sum(array.size for array in arrays.values()) <= FEW
+    return "; ".join(f"{n} = {a.reshape(-1).tolist()}" if few else f"{n}: {a.shape}" for n, a in arrays.items())
 
 
 def by_mpmath(case: Case, at: tuple[int, ...]) -> tuple[Any, str]:
@@ -116,8 +129,7 @@ def proof(directory: Path, group: dict[str, Any], folder: Path) -> Proof:
         if exact is not None:
             stated = mp.mpf(truth)
             confirmed = bool(abs(exact - stated) <= CLOSE * abs(exact)) or mp.mpf(exact) == stated
-    summary = case.shrunk.summary if case.shrunk else ""
-    return Proof(name, title, summary, shown, str(truth), by, ran.returncode, confirmed)
+    return Proof(name, title, told(inputs_of(case)), shown, str(truth), by, ran.returncode, confirmed)
 
 
 def line(one: Proof) -> str:
