@@ -13,7 +13,7 @@ from fuzz.judge import Probe
 from fuzz.ladder import draw_normal
 from fuzz.oracle.trace import trace
 from fuzz.targets import Target
-from fuzz.thresholds import FLAG
+from fuzz.thresholds import FLAG, LOW_PRECISION_ELEMENTS
 from fuzz.workbench import Bench, Rung
 from strategies.given import STORE, Given
 from strategies.precision import DType
@@ -23,8 +23,6 @@ from strategies.sampling import draw
 from strategies.sizes import fitted
 
 SHORT = 2
-TELLING = 8
-"""Elements from which on a share of them says that all are affected: a function may be inaccurate near one point."""
 
 
 def shortened(bench: Bench) -> Problem | None:
@@ -92,7 +90,7 @@ def probe_benign(
     benign = _rho(bench, rung, target, output, run, check)
     if isinstance(benign, Failure):
         return benign
-    share = float(np.mean(benign > FLAG)) if benign.size >= TELLING else 0.0
+    share = float(np.mean(benign > FLAG)) if benign.size >= LOW_PRECISION_ELEMENTS else 0.0
     largest = float(benign.max(initial=0.0))
     return Probe(largest, largest, share, shortened=False)
 

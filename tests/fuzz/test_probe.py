@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from trial_cases import Array, Lab
 
-from fuzz.probe import TELLING, shortened
+from fuzz.probe import shortened
+from fuzz.thresholds import LOW_PRECISION_ELEMENTS
 from fuzz.workbench import Bench
 
 
@@ -97,7 +98,9 @@ def test_cancellation_inside_is_no_matter_of_order(lab: Lab) -> None:
     assert lab.run("layer_norm", one_pass, {"x": "offset(300,1)"})["verdict"] == "unstable"
 
 
-@pytest.mark.parametrize(("n", "due"), [(TELLING - 1, "unstable"), (TELLING, "low_precision")])
+@pytest.mark.parametrize(
+    ("n", "due"), [(LOW_PRECISION_ELEMENTS - 1, "unstable"), (LOW_PRECISION_ELEMENTS, "low_precision")]
+)
 def test_few_elements_do_not_say_that_all_are_affected(lab: Lab, n: int, due: str) -> None:
     """An error of half a TF32 unit, in float32 alone."""
     row = lab.run("exp", lambda x: np.exp(x) * x.dtype.type(1 + 2.0**-12 * (x.dtype == np.float32)), dims={"n": n})

@@ -13,7 +13,9 @@ from shrinking_setting import Result, of_elements, problem_of, shrunk
 
 from fuzz.backends.base import Array
 from fuzz.operators import OPERATORS
+from fuzz.probe import shortened
 from fuzz.shrinking.search import Limits
+from fuzz.workbench import Bench
 
 IMAGE = {"N": 2, "C": 32, "H": 28, "W": 28}
 LONG = {"rows": 1, "n": 1024}
@@ -80,4 +82,5 @@ def test_a_shrunk_fault_is_the_fault_that_was_found(defect: Defect) -> None:
     assert not found.slipped(), f"{found.campaign} became {found.again()}"
     problem, _ = problem_of(defect)
     start = sum(int(np.prod(s)) for s in OPERATORS[defect.operator].contract.shapes(dict(problem.dims)).values())
-    assert found.elements < start / 8
+    by_share = found.campaign.verdict == "low_precision" and shortened(Bench(problem)) is None  # that takes 16 results
+    assert found.elements < start / (4 if by_share else 8)
