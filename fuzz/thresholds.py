@@ -57,8 +57,8 @@ LOW_PRECISION_SHARE: Final = 0.5
 cause: with one every element is affected, with cancellation only few."""
 
 LOW_PRECISION_ELEMENTS: Final = 16
-"""Elements from which on that share is looked at where reductions cannot be shortened. jax's lgamma exceeds FLAG at 22 %
-of N(0,1) numbers in float32 alone: half of 16 do so by chance in 1 % of the draws, half of 8 in 7 %."""
+"""Elements from which on that share is looked at where reductions cannot be shortened. jax's lgamma exceeds FLAG at 22
+% of N(0,1) numbers in float32 alone: half of 16 do so by chance in 1 % of the draws, half of 8 in 7 %."""
 
 
 def ill_conditioned_above(u: float) -> float:
