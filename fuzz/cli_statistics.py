@@ -1,0 +1,90 @@
+"""Commands on what campaigns left: compare, tolerance, plan, sql, export. Imports typer only, as fuzz.cli does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fuzz.cli_options import Debug, Directories
+
+app = typer.Typer()
+
+Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
+
+
+@app.command()
+def compare(
+    directories: Annotated[list[Path], typer.Argument(metavar="A [B]", help="One campaign with --rate, or two.")],
+    rate: Annotated[
+        str | None, typer.Option("--rate", metavar="K/N", help="A published count to compare with.")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Say what changed between two campaigns: rates, errors, bits, findings. Or compare a rate with a published one."""
+    from fuzz import comparison_commands
+
+    return comparison_commands.compare(directories, rate, json)
+
+
+@app.command()
+def tolerance(
+    directories: Directories,
+    flake: Annotated[
+        float, typer.Option("--flake", metavar="P", help="Probability that a healthy test may fail. Default 1e-6.")
+    ] = 1e-6,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Say which rtol and atol a test of these operators should use."""
+    from fuzz import tolerance_commands
+
+    return tolerance_commands.tolerance(directories, flake, json)
+
+
+@app.command()
+def plan(
+    rate: Annotated[float | None, typer.Option("--rate", metavar="P", help="Expected rate of failures.")] = None,
+    against: Annotated[
+        float | None, typer.Option("--against", metavar="P", help="Rate it shall be told apart from.")
+    ] = None,
+    power: Annotated[float, typer.Option("--power", metavar="P", help="Probability to see the difference.")] = 0.8,
+    below: Annotated[
+        float | None, typer.Option("--below", metavar="P", help="Rate to be excluded by trials without a failure.")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Say how many trials a claim needs."""
+    from fuzz import planning_commands
+
+    return planning_commands.plan(rate, against, power, below, json)
+
+
+@app.command()
+def sql(
+    directories: Directories,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help='For example "select count(*) from trials".')],
+    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the answer as CSV instead.")] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Ask campaigns in SQL; the query sees their tables and nothing else."""
+    from fuzz import table_commands
+
+    return table_commands.sql(directories, query, csv, json)
+
+
+@app.command()
+def export(
+    directories: Directories,
+    file: Annotated[Path, typer.Option("--to", metavar="FILE", help="A .parquet, .csv, .arrow or .jsonl file.")],
+    table: Annotated[str, typer.Option("--table", help="measurements, trials, elements or findings.")] = "trials",
+    debug: Debug = False,
+) -> int:
+    """Write the rows of campaigns into one file."""
+    from fuzz import table_commands
+
+    return table_commands.export(directories, file, table)
