@@ -18,7 +18,7 @@ from rich.console import Console
 from fuzz import duration, template
 from fuzz.campaign import Campaign
 from fuzz.directory import CampaignDirectory, default_directory
-from fuzz.errors import Interrupted, UserError
+from fuzz.errors import InternalError, Interrupted, UserError
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.log import elapsed
 from fuzz.progress import display
@@ -158,8 +158,12 @@ def _reported(directory: Path, told: Told) -> int:
 
 
 def report(directory: Path, told: Told = NOTHING_MORE) -> int:
-    """Print the report of a campaign, finished or not. 1 where its rule for failing says so."""
+    """Print the report of a campaign, finished or not.
+
+    1 where its rule for failing says so, else 70 where the engine failed on a trial.
+    """
     from fuzz.finding_commands import FOUND, checked, decide, publish
+    from results.engine_failures import engine_failures
     from results.reading import open as open_results
     from results.report import report as print_report
 
@@ -170,7 +174,12 @@ def report(directory: Path, told: Told = NOTHING_MORE) -> int:
     print_report(results, console(), found)
     if known is not None or asked != NEW:
         print(f"{'fails' if decision.failed else 'passes'}: {decision.why}", file=sys.stderr)
-    return FOUND if decision.failed else 0
+    failures = engine_failures(results)
+    if failures is not None:
+        print(f"ulpfuzz: {failures.line(shlex.quote(str(directory)))}", file=sys.stderr)
+    if decision.failed:
+        return FOUND
+    return 0 if failures is None else InternalError.exit_code
 
 
 def findings(

@@ -24,6 +24,7 @@ from fuzz.handover import Finished as Finished
 from fuzz.health import OnEvent, Replaced, WorkerHealth, ignore
 from fuzz.job import Job
 from fuzz.limits import Limits as Limits
+from fuzz.not_judged import EngineTrials
 from fuzz.preload import PRELOAD
 from fuzz.search.record import kept
 from fuzz.threads import limit_threads
@@ -73,6 +74,7 @@ class Supervisor:
         self._progress: OnRows
         self._found: OnFound
         self.replaced = Replaced()
+        self._engine = EngineTrials()
 
     @property
     def restarts(self) -> int:
@@ -228,7 +230,10 @@ class Supervisor:
             else:
                 w.assign(job)
             return
-        self._progress(job.receive(position, rows, elements), rows)
+        new = job.receive(position, rows, elements)
+        self._progress(new, rows)
+        for trial, error in self._engine.look(new, rows).items():
+            self._event("engine_failed", {"worker": w.name, "trial": trial, "error": error})
         if kind == worker.DONE:
             w.shards += job.complete
             self._release(w, Spent(spent.each, spent.cpu + job.hunting.cpu, spent.compiling + job.hunting.compiling))

@@ -59,10 +59,16 @@ class Session:
     def __init__(self, environment: str, breadcrumb: Breadcrumb | None = None, forensic: bool = False) -> None:
         self.environment = environment
         self.breadcrumb: Breadcrumb = breadcrumb or NoBreadcrumb()
+        self._forensic = forensic
         self.workbench = Workbench(forensic=forensic)
         self.compiling = 0.0
         """Processor time of all compilations so far, in seconds."""
         self._compiling_since: float | None = None
+
+    def renew(self) -> None:
+        """Drop what trials before may have left half made."""
+        self.enter("")
+        self.workbench = Workbench(forensic=self._forensic)
 
     def enter(self, stage: str) -> None:
         """A foreign call begins (COMPILE, RUN) or is over (anything else): the time of compilations is kept apart."""

@@ -26,7 +26,9 @@ from fuzz.errors import InternalError
 from fuzz.execution import Outcome
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.handover import NOTHING, Spent
+from fuzz.not_judged import not_judged
 from fuzz.plan import Shard
+from fuzz.rows import trial_name
 from fuzz.search.record import Record
 from fuzz.surroundings import Process, default_signals
 from fuzz.targets import Target
@@ -88,8 +90,7 @@ def main(connection: Connection, setup: Setup) -> None:
         os._exit(0)
     except BaseException:  # noqa: BLE001  # whatever it is, the supervisor must hear of it
         trace = traceback.format_exc()
-        with contextlib.suppress(OSError):  # the disk may be full
-            os.write(2, trace.encode())
+        _note(trace)
         connection.send_bytes(_encode([TROUBLE, 0, trace, [], NOTHING]))
         os._exit(InternalError.exit_code)
 
@@ -117,7 +118,13 @@ def _run(task: Task, seed: int, session: Session, crumb: _Crumb, connection: Con
             break
         crumb.enter(position)
         deaths = {target: death for (at, target), death in task.deaths.items() if at == position}
-        trial = run_trial(piece.cell, seed, index, session, ladder=index == piece.first, deaths=deaths)
+        try:
+            trial = run_trial(piece.cell, seed, index, session, ladder=index == piece.first, deaths=deaths)
+        except Exception as error:  # noqa: BLE001  # the engine's own: other trials need not suffer
+            _note(f"{trial_name(piece.cell.problem.id, index)}: {traceback.format_exc()}")
+            trial = not_judged(piece.cell, seed, index, session.environment, error)
+            session.renew()
+            crumb.clear()
         crumb.process.after_trial()
         rows += [_plain(row, _NAMES) for row in trial.rows]
         elements += [_plain(row, _ELEMENT_NAMES) for row in trial.elements]
@@ -163,6 +170,12 @@ def _hunt(task: Task, setup: Setup, session: Session, crumb: _Crumb, connection:
     save_given(problems, setup.given)
     spent = Spent(0.0, time.process_time() - begun, session.compiling - compiling)
     connection.send_bytes(_encode([FOUND, 0, [problem.plain() for problem in problems], [], spent]))
+
+
+def _note(text: str) -> None:
+    """Write into the worker's log."""
+    with contextlib.suppress(OSError):  # the disk may be full
+        os.write(2, text.encode())
 
 
 class _Stopped(Exception):

@@ -216,15 +216,17 @@ register(off)
 
 
 @needs_arithmetic
-def test_a_campaign_stops_in_one_line_and_keeps_what_is_committed(ulpfuzz: Cli, tmp_path: Path) -> None:
+def test_a_truth_that_the_certificate_contradicts_gives_no_verdict_and_is_said(ulpfuzz: Cli, tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text(WRONG_ORACLE)
     arguments = ("exp", "--dims", "n=40", "--targets", "off", "--extension", "wrong.py", "--trials", 400)
-    ran = ulpfuzz("run", *arguments, "--shard-trials", 4, "--out", "c")
+    ran = ulpfuzz("run", *arguments, "--shard-trials", 4, "--fail-on", "none", "--out", "c")
     assert ran.returncode == 70
     (line,) = [line for line in ran.stderr.splitlines() if line.startswith("ulpfuzz: ")]
-    assert "the engine failed in a worker at trial " in line
+    assert " no verdict because ulpfuzz itself failed, at " in line
     assert "of output y of exp in float32: the oracle's truth is " in line
     assert "Traceback" not in ran.stderr
-    kept = rows_of(tmp_path / "c")
-    assert 4 <= len(kept) < 400
-    assert all(row["certified"] >= WORST for row in kept.values())
+    rows = rows_of(tmp_path / "c").values()
+    assert len(rows) == 400
+    doubted = [row for row in rows if row["verdict"] == "indeterminate"]
+    assert 0 < len(doubted) < 200
+    assert all(row["certified"] >= WORST for row in rows if row not in doubted)
