@@ -31,7 +31,6 @@ from fuzz.threads import limit_threads
 
 app = typer.Typer(
     name="ulpfuzz",
-    help="Two implementations of a tensor operator disagree: bug or rounding? How often, on what inputs, and why?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -41,6 +40,23 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 app.add_typer(cli_statistics.app)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from fuzz import __version__
+
+        print(f"ulpfuzz {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def ulpfuzz(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Two implementations of a tensor operator disagree: bug or rounding? How often, on what inputs, and why?"""
 
 
 @app.command()

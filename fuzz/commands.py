@@ -18,7 +18,7 @@ from rich.console import Console
 from fuzz import duration, template
 from fuzz.campaign import Campaign
 from fuzz.directory import CampaignDirectory, default_directory
-from fuzz.errors import InternalError, Interrupted, UserError
+from fuzz.errors import FOUND, InternalError, Interrupted, UserError
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.log import elapsed
 from fuzz.progress import display
@@ -162,7 +162,7 @@ def report(directory: Path, told: Told = NOTHING_MORE) -> int:
 
     1 where its rule for failing says so, else 70 where the engine failed on a trial.
     """
-    from fuzz.finding_commands import FOUND, checked, decide, publish
+    from fuzz.finding_commands import checked, decide, publish
     from results.engine_failures import engine_failures
     from results.reading import open as open_results
     from results.report import report as print_report

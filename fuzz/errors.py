@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+FOUND = 1
+"""Exit code where an implementation is to blame."""
+
 
 class UserError(Exception):
     """Bad input. The command line prints the message and ends with `exit_code`."""

@@ -7,14 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzz.errors import StorageError, UserError
+from fuzz.errors import FOUND, StorageError, UserError
 
 if TYPE_CHECKING:
     from results.fail_on import Decision, FailOn
     from results.known import KnownFile, Sorted
     from results.reading import Results
 
-FOUND = 1
 NEW = "new"
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from fuzz.commands import asked_for, console
-from fuzz.errors import StorageError, UserError
-from fuzz.finding_commands import FOUND, checked, decide
+from fuzz.errors import FOUND, StorageError, UserError
+from fuzz.finding_commands import checked, decide
 from fuzz.reproduction.saving import save
 from results.reading import Results
 from results.reading import open as open_results

@@ -22,9 +22,8 @@ from fuzz.campaign import Campaign
 from fuzz.commands import console
 from fuzz.directory import CampaignDirectory
 from fuzz.environment import environment, environment_id
-from fuzz.errors import InternalError, UserError
+from fuzz.errors import FOUND, InternalError, UserError
 from fuzz.extensions import load_entry_points, load_extension
-from fuzz.finding_commands import FOUND
 from fuzz.oracle.arithmetic import CERTIFY, adjudicator
 from fuzz.oracle.element import Element, SliceTooLarge, evaluate
 from fuzz.reproduction.command import show_case, write

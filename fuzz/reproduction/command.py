@@ -7,8 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fuzz.errors import InternalError, UserError
-from fuzz.finding_commands import FOUND
+from fuzz.errors import FOUND, InternalError, UserError
 from fuzz.reproduction.case import read_case
 from fuzz.reproduction.replay import MOVED, NOT_RUN, STILL, cases_in, replay
 from fuzz.reproduction.subject import find

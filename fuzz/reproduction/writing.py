@@ -6,8 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fuzz.errors import StorageError, UserError
-from fuzz.finding_commands import FOUND
+from fuzz.errors import FOUND, StorageError, UserError
 from fuzz.reproduction.case import Case, case_by_draw, case_by_value, run_case, to_json, with_expectation
 from fuzz.reproduction.composing import compose
 from fuzz.reproduction.facts import facts

@@ -151,3 +151,10 @@ def test_debug_shows_a_traceback(ulpfuzz: Cli) -> None:
     assert ran.returncode == 1
     assert "Traceback" in ran.stderr
     assert re.search(r"UserError: unknown operator 'summ'", ran.stderr)
+
+
+def test_the_version_is_printed(ulpfuzz: Cli) -> None:
+    from fuzz import __version__
+
+    ran = ulpfuzz("--version")
+    assert (ran.returncode, ran.stdout) == (0, f"ulpfuzz {__version__}\n")
