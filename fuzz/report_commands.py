@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
 from fuzz.commands import asked_for, console
 from fuzz.errors import FOUND, StorageError, UserError
 from fuzz.finding_commands import checked, decide
@@ -28,7 +26,7 @@ def report(directories: Sequence[Path], html: Path | None = None, markdown: Path
     1 where the rule for failing of one of them says so.
     """
     from results.findings import findings
-    from results.report import answer
+    from results.report import print_answer
     from results.report import report as print_report
 
     _require(html, markdown)
@@ -44,7 +42,7 @@ def report(directories: Sequence[Path], html: Path | None = None, markdown: Path
     else:
         for one in campaigns:
             groups = findings(one)
-            out.print(Text(answer(one, groups), style="bold red" if groups else "bold green"), soft_wrap=True)
+            print_answer(one, groups, out, soft_wrap=True)
         _write(results, campaigns, [found for found, _ in known], html, markdown)
     for one, (_, decision) in zip(campaigns, known, strict=True):
         _tell(one, decision, len(campaigns) > 1)

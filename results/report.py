@@ -10,6 +10,7 @@ from rich.text import Text
 from results.accuracy import EXHAUSTIVE, lines
 from results.findings import accusations, findings
 from results.headline import headline
+from results.layout import say
 from results.outliers import blame
 from results.reading import Results
 from results.report_accuracy import print_accuracy
@@ -45,8 +46,16 @@ def report(results: Results, console: Console, known: Sorted | None = None) -> N
         _campaign(one, console, known)
 
 
+def print_answer(results: Results, groups: list[FindingGroup], console: Console, soft_wrap: bool = False) -> None:
+    """The headline in colour, and below it what it did not have room for."""
+    first, *rest = answer(results, groups).split("\n")
+    console.print(Text(first, style="bold red" if groups else "bold green"), soft_wrap=soft_wrap)
+    for line in rest:
+        say(console, line)
+
+
 def answer(results: Results, groups: list[FindingGroup]) -> str:
-    """The headline of the report: one or two plain sentences."""
+    """The headline of the report: one or two plain sentences, or one, and in lines below what it had no room for."""
     decided_not = sum(reason.trials for reason in undecided(results))
     measured = sum(tally.trials for tally in against_truth(results))
     (seen,) = results.records("""
@@ -61,7 +70,7 @@ def answer(results: Results, groups: list[FindingGroup]) -> str:
 def _campaign(results: Results, console: Console, known: Sorted | None) -> None:
     groups = findings(results)
     ran = setting(results)
-    console.print(Text(answer(results, groups), style="bold red" if groups else "bold green"))
+    print_answer(results, groups, console)
     print_setting(results, ran, console)
     if results.plan == EXHAUSTIVE:
         print_accuracy(lines(results), console)

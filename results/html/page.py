@@ -65,12 +65,14 @@ def _campaign(results: Results, known: Sorted | None, scripts: Mapping[str, Scri
     prefix = f"c{position + 1}-"
     links = "".join(f'<a href="#{prefix}{section.name}">{escape.text(section.title)}</a>' for section in made)
     body = "".join(_section(section, prefix) for section in made)
-    said = answer(results, groups)
+    said, *more = answer(results, groups).split("\n")
     kind += " long" if len(said) > LONG else ""
     headline = escape.shortened(said, 2000)
+    items = "".join(f"<li>{escape.shortened(line, 2000)}</li>" for line in more)
+    headline += f'</h1><ul class="said">{items}</ul>' if more else "</h1>"
     return (
         f"<article{escape.attributes(class_='campaign', data_place=place(results))}>\n"
-        f'<header><p class="title">{escape.shortened(_title(results))}</p><h1 class="{kind}">{headline}</h1>'
+        f'<header><p class="title">{escape.shortened(_title(results))}</p><h1 class="{kind}">{headline}'
         f"{paragraphs(what_ran(results))}</header>\n<nav>{links}</nav>\n{body}</article>\n"
     )
 

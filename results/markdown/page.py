@@ -36,9 +36,11 @@ def page(results: Results, known: Sequence[Sorted | None] = ()) -> str:
 def _campaign(results: Results, known: Sorted | None) -> str:
     title = str(results.manifest.get("title") or results.directories[0].name)
     lines = operators.lines(results)
+    said, *more = answer(results, findings(results)).split("\n")
     head = [
         f"### {plain(title)}",
-        f"**{plain(answer(results, findings(results)), 2000)}**",
+        f"**{plain(said, 2000)}**",
+        _list(more),
         _list(setting.what_ran(results)),
     ]
     parts = [

@@ -260,3 +260,19 @@ def test_a_flush_to_zero_is_one_line_for_all_operators(campaign: Callable[..., P
 def test_empty_outputs_prove_nothing(campaign: Callable[..., Path]) -> None:
     rows = [row | {"elements": 0} for row in batch_norm_rows(3)]
     assert "Nothing was measured: the outputs of these problems have no elements." in text(campaign(rows))
+
+
+def test_a_long_accusation_has_a_line_for_each_target(campaign: Callable[..., Path]) -> None:
+    rows = [
+        row | {"operator": operator, "problem_id": f"{operator}-{row['problem_id']}"} | faulty("unstable")
+        for operator in ("batch_norm", "layer_norm", "gelu", "softmax", "logsumexp")
+        for row in batch_norm_rows(4)
+    ]
+    lines = raw(campaign(rows), 300).splitlines()
+    targets = sorted({row["target"] for row in rows})
+    assert len(targets) > 1
+    assert lines[0] == f"{len(targets)} of {len(targets)} targets lose more than rounding explains."
+    said = sorted(line.strip() for line in lines[1 : 1 + len(targets)])
+    assert said == [
+        f"{target}: unstable in 5 operators: batch_norm, gelu, layer_norm, logsumexp, ..." for target in targets
+    ]
