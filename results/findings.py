@@ -44,7 +44,8 @@ _COLUMNS = {name: f"coalesce({name}, '') AS {name}" for name in SIGNATURE} | {
     "against": "CASE WHEN against = 'truth' THEN 'truth' ELSE 'target' END AS against",
 }
 _NOT_RUN = "verdict = 'indeterminate' AND coalesce(detail, '') LIKE 'not run%'"
-_RAN = f"verdict IS DISTINCT FROM 'unsupported' AND NOT coalesce({_NOT_RUN}, false)"
+RAN = f"verdict IS DISTINCT FROM 'unsupported' AND NOT coalesce({_NOT_RUN}, false)"
+"""Rows of trials that ran, in SQL: the backend offers the operator, and the target was not given up."""
 _BLAMED = "coalesce(m.provenance, '') <> 'composed'"
 _COMPOSED = "m.provenance = 'composed'"
 
@@ -144,6 +145,18 @@ def composed_findings(results: Results) -> list[FindingGroup]:
     return _groups(results, _COMPOSED)
 
 
+def trials_of(results: Results, group: FindingGroup) -> tuple[str, ...]:
+    """The trials that have this finding, each as problem_id/seed/index, sorted."""
+    where = " AND ".join(f"{name} = '{_quoted(value)}'" for name, value in group.signature.items())
+    rows = results.records(f"""
+        SELECT DISTINCT concat(problem_id, '/', seed, '/', "index") AS trial FROM (
+            SELECT {", ".join(_COLUMNS.values())}, {TRIAL_KEY}
+            FROM measurements AS m JOIN verdicts AS v ON m.verdict = v.name WHERE v.finding AND {_BLAMED}
+        ) WHERE {where} ORDER BY trial
+    """)
+    return tuple(row["trial"] for row in rows)
+
+
 def accusations(results: Results) -> list[Accusation]:
     """What the headline says: findings by target, verdict and operator, the most severe first."""
     rows = results.records(f"""
@@ -156,7 +169,7 @@ def accusations(results: Results) -> list[Accusation]:
         return []
     counted = results.records(f"""
         SELECT operator, target, count(DISTINCT ({TRIAL_KEY})) AS n FROM measurements
-        WHERE against = 'truth' AND {_RAN} GROUP BY operator, target
+        WHERE against = 'truth' AND {RAN} GROUP BY operator, target
     """)
     ran = {(row["operator"], row["target"]): row["n"] for row in counted}
     return [
@@ -207,7 +220,7 @@ def _ran(results: Results) -> dict[tuple[str, ...], dict[str, Any]]:
     """Trials run and not run, and problems, by operator and target."""
     rows = results.records(f"""
         SELECT {", ".join(_COLUMNS[name] for name in _TARGET)},
-               count(DISTINCT ({TRIAL_KEY})) FILTER (against = 'truth' AND {_RAN}) AS n,
+               count(DISTINCT ({TRIAL_KEY})) FILTER (against = 'truth' AND {RAN}) AS n,
                count(DISTINCT ({TRIAL_KEY})) FILTER ({_NOT_RUN}) AS not_run, count(DISTINCT problem_id) AS problems
         FROM measurements GROUP BY ALL
     """)
@@ -236,3 +249,7 @@ def _has_rate(results: Results, problems: int) -> bool:
 
 def _key(row: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
     return tuple(row[name] for name in names)
+
+
+def _quoted(text: str) -> str:
+    return text.replace("'", "''")
