@@ -40,6 +40,10 @@ def published(repetitions: int, rng: np.random.Generator) -> Iterator[Line]:
         yield share("compare_with_published", case, SIZE, calls, 0.04, 0.06)
         ratios = [risk_ratio(a, own, b, 5000) for a, b in pairs if a and b]
         yield share("risk_ratio", case, COVERAGE, [covered(r.low, 1, r.high) for r in ratios], 0.94)
+    for own, other, measure, low, high in ((RATE, RATE, SIZE, 0.0, 0.06), (0.01, 0.001, POWER, 0.75, 1.0)):
+        few = zip(rng.binomial(300, own, repetitions), rng.binomial(5000, other, repetitions), strict=True)
+        calls = [compare_with_published(int(a), 300, int(b), 5000).differs for a, b in few]
+        yield share("compare_with_published", f"300 trials at {own} against 5000 at {other}", measure, calls, low, high)
     naive = [_exact_p(a, 5000, b / 5000) < 0.05 for a, b in pairs]
     yield share("own count against a fixed 38/5000", case, SIZE, naive, contrast=True)
 

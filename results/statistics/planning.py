@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 
 from results.statistics.arguments import check_counts, check_rate, error_probability
+from results.statistics.proportions import compare_with_published, likely_counts
 
 _MOST = 10**15
 _MOST_PAIRS = 200_000
@@ -52,17 +53,11 @@ def exact_power(p1: float, n1: int, p2: float, n2: int, significance: float = 0.
     Counts whose probability is below 1e-9 together are left out. None where more than 200,000 pairs remain: there the
     normal approximation is good.
     """
-    from results.statistics.proportions import compare_with_published
-
-    one, other = _likely(_share(p1), n1), _likely(_share(p2), n2)
+    (one, likely_one), (other, likely_other) = (likely_counts(_share(p), n) for p, n in ((p1, n1), (p2, n2)))
     if len(one) * len(other) > _MOST_PAIRS:
         return None
-    return sum(
-        a * b
-        for k1, a in one.items()
-        for k2, b in other.items()
-        if 0 < k1 + k2 < n1 + n2 and compare_with_published(k1, n1, k2, n2).p < significance
-    )
+    called = [[compare_with_published(int(a), n1, int(b), n2).p < significance for b in other] for a in one]
+    return float(likely_one @ called @ likely_other)
 
 
 def trials_to_tell(p1: float, p2: float, power: float = 0.8, significance: float = 0.05) -> int:
@@ -135,19 +130,6 @@ def _mcnemar_normal(n: int, share: float, significance: float) -> float:
     limit = -float(ndtri(error_probability(1 - significance) / 2)) * 0.5
     spread = math.sqrt(share * (1 - share)) or 1e-12
     return float(ndtr((abs(share - 0.5) * math.sqrt(n) - limit) / spread))
-
-
-def _likely(rate: float, n: int) -> dict[int, float]:
-    """Counts of n trials and their probabilities, without tails that have less than 1e-9 together."""
-    import numpy as np
-    from scipy.special import betaln, xlog1py, xlogy
-
-    check_counts(0, n)
-    spread = math.sqrt(n * rate * (1 - rate))
-    reach = 7 * spread + 25  # Bernstein: both tails beyond are below 1e-9
-    k = np.arange(max(0, math.floor(n * rate - reach)), min(n, math.ceil(n * rate + reach)) + 1)
-    log = xlogy(k, rate) + xlog1py(n - k, -rate) - betaln(k + 1, n - k + 1) - math.log(n + 1)
-    return dict(zip(k.tolist(), np.exp(log).tolist(), strict=True))
 
 
 def _share(rate: float) -> float:
