@@ -16,14 +16,19 @@ Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")
 
 @app.command()
 def compare(
-    directories: Annotated[list[Path], typer.Argument(metavar="A [B]", help="One campaign with --rate, or two.")],
+    directories: Annotated[list[Path], typer.Argument(metavar="A [B]", help="Two campaigns, or one with --rate.")],
     rate: Annotated[
-        str | None, typer.Option("--rate", metavar="K/N", help="A published count to compare with.")
+        str | None,
+        typer.Option("--rate", metavar="K/N", help="Compare the rates above 1e-1 of one campaign with this count."),
     ] = None,
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Say what changed between two campaigns: rates, errors, bits, findings. Or compare a rate with a published one."""
+    """Say what changed from campaign A to B: rates, errors, bits, findings. Or compare rates with a published one.
+
+    Ends with 1 where something got worse, all tests considered, or a finding is new; with --rate, where a rate is
+    higher than the published one.
+    """
     from fuzz import comparison_commands
 
     return comparison_commands.compare(directories, rate, json)
@@ -48,9 +53,10 @@ def tolerance(
 def plan(
     rate: Annotated[float | None, typer.Option("--rate", metavar="P", help="Expected rate of failures.")] = None,
     against: Annotated[
-        float | None, typer.Option("--against", metavar="P", help="Rate it shall be told apart from.")
+        str | None, typer.Option("--against", metavar="P|K/N", help="Rate, or published count, to tell it from.")
     ] = None,
     power: Annotated[float, typer.Option("--power", metavar="P", help="Probability to see the difference.")] = 0.8,
+    tests: Annotated[int, typer.Option("--tests", metavar="N", help="Tests that share the significance of 0.05.")] = 1,
     below: Annotated[
         float | None, typer.Option("--below", metavar="P", help="Rate to be excluded by trials without a failure.")
     ] = None,
@@ -60,7 +66,7 @@ def plan(
     """Say how many trials a claim needs."""
     from fuzz import planning_commands
 
-    return planning_commands.plan(rate, against, power, below, json)
+    return planning_commands.plan(rate, against, power, tests, below, json)
 
 
 @app.command()

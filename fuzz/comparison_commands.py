@@ -46,11 +46,10 @@ def _campaigns(first: Path, second: Path, as_json: bool) -> int:
 
 
 def _with_published(directory: Path, rate: str, as_json: bool) -> int:
-    from results.comparison.published import against_published
-    from results.comparison.report_published import print_published
-
     from fuzz.commands import console
     from results.comparison.plain import published_json
+    from results.comparison.published import against_published
+    from results.comparison.report_published import print_published
     from results.reading import open as open_results
 
     found = against_published(open_results(directory), rate)

@@ -54,17 +54,17 @@ def design(first: Trials, second: Trials, plans: Plans) -> Design:
     match = shared(first, second)
     differ = int((~match.same_inputs).sum())
     one, other = match.first[match.same_inputs], match.second[match.same_inputs]
-    if len(one):
-        chosen = first.at(one), second.at(other)
-    else:
-        chosen = _same_problems(first, second, plans)
+    chosen = (first.at(one), second.at(other)) if len(one) else _same_problems(first, second, plans)
     problems = len(set(chosen[0].problems.tolist()) & set(chosen[1].problems.tolist()))
-    facts = {"shared": len(one), "inputs_differ": differ, "problems": problems}
+    of = why = ""
+    way: Way = "refused"
     try:
         way, of = _way(chosen, len(one) > 0, problems, plans)
     except NotPermitted as error:
-        return Design("refused", *chosen, why=str(error), **facts)
-    return Design(way, *chosen, of=of, **facts)
+        why = str(error)
+        if not problems:
+            chosen = first, second  # to be shown beside each other
+    return Design(way, *chosen, of=of, why=why, shared=len(one), inputs_differ=differ, problems=problems)
 
 
 def _way(chosen: tuple[Trials, Trials], pairs: bool, problems: int, plans: Plans) -> tuple[Way, str]:

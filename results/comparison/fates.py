@@ -46,8 +46,8 @@ class Traced(Struct, frozen=True):
 def trace(first: Results, second: Results, ran: tuple[Ran, Ran], pairing: Pairing, plans: Plans) -> tuple[Traced, ...]:
     """Findings against libraries and user code of both sides: the new ones first, the most severe first in each kind.
 
-    Findings are the same where their signatures are; of targets that were paired although their spelling differs, device
-    and options may differ, too.
+    Findings are the same where their signatures are; device and options may differ where targets were paired although
+    their spelling does.
     """
     spelled = _Spelling(pairing)
     one = {spelled.key(group, 0): group for group in first.findings}
@@ -91,27 +91,34 @@ def _one_sided(
     results: Results, group: FindingGroup, side: int, ran: tuple[Ran, Ran], spelled: _Spelling, plans: Plans
 ) -> Traced:
     """The fate of a finding of one side only."""
-    groups = (group, None) if side == 0 else (None, group)
     there = spelled.there(group, side)
-    place = "the second campaign" if side == 0 else "the first campaign"
-    here_trials = ran[side].get((group.operator, group.dtype, group.target))
-    there_trials = ran[1 - side].get((group.operator, group.dtype, there)) if there else None
-    if here_trials is None or there_trials is None:
-        return Traced("not run there", *groups, f"{place} did not run this target on {group.operator} in {group.dtype}")
+    place = ("the second campaign", "the first campaign")[side]
+    mine = ran[side].get((group.operator, group.dtype, group.target))
+    theirs = ran[1 - side].get((group.operator, group.dtype, there)) if there else None
+    if mine is None or theirs is None:
+        why = f"{place} did not run this target on {group.operator} in {group.dtype}"
+        return _traced("not run there", group, side, why)
     seen = trials_of(results, group)
-    again = sum(_same(here_trials, there_trials, seen))
-    gone: Fate = "new" if side == 1 else "fixed"
-    if again:
+    gone: Fate = "new" if side else "fixed"
+    if again := sum(_same(mine, theirs, seen)):
         noun = "trial that has it ran" if again == 1 else "trials that have it ran"
-        return Traced(gone, *groups, f"{again:,} {noun} in {place}, too, and {_passes(again)} there", again)
-    k, n, m = _comparable(here_trials, there_trials, seen, plans)
+        return _traced(gone, group, side, f"{again:,} {noun} in {place}, too, and {_passes(again)} there", again)
+    k, n, m = _comparable(mine, theirs, seen, plans)
     if not k or not m:
-        return Traced("not run there", *groups, f"{place} did not run the problems in which it was seen")
+        return _traced("not run there", group, side, f"{place} did not run the problems in which it was seen")
     chance = all_on_one_side(k, n, m)
     why = f"{k:,} of {n:,} trials here, none of {m:,} in {place}; were it as frequent there, p = {chance:.2g}"
     if chance >= SIGNIFICANCE:
-        return Traced("new" if side else "not seen again", *groups, f"{why}: chance explains it", 0, chance)
-    return Traced(gone, *groups, why, 0, chance)
+        fate: Fate = "new" if side else "not seen again"
+        return _traced(fate, group, side, f"{why}: chance explains it", 0, chance)
+    return _traced(gone, group, side, why, 0, chance)
+
+
+def _traced(
+    fate: Fate, group: FindingGroup, side: int, why: str, again: int = 0, chance: float | None = None
+) -> Traced:
+    first, second = (None, group) if side else (group, None)
+    return Traced(fate, first, second, why, again, chance)
 
 
 def all_on_one_side(k: int, n: int, m: int) -> float:

@@ -97,7 +97,8 @@ def _seen_none(found: Campaigns) -> str:
     where = "" if len(seen) == 1 else f", also on {named(least[2])}, where the least can be told"
     nothing = len(found.lines) - len(seen)
     rest = f" On {count(nothing)} of {count(len(found.lines))} lines no rate could have been told." if nothing else ""
-    return f"{told}. A rate {least[1].event} {_rise(least[0], least[1])} would have been, with probability 0.8{where}.{rest}"
+    rise = f"A rate {least[1].event} {_rise(least[0], least[1])}"
+    return f"{told}. {rise} would have been, with probability 0.8{where}.{rest}"
 
 
 def _rise(rate: float, change: RateChange) -> str:

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import Struct, structs
 
-from results.comparison.changes import Change, RateChange, RhoChange, rate_change, rho_change
+from results.comparison.changes import Change, RateChange, RhoChange
 from results.comparison.design import Design, Plans, by_problem, design, of_problem
 from results.comparison.detecting import detectable
 from results.comparison.pairing import TargetPair
+from results.comparison.rate_changes import rate_change
+from results.comparison.rho_changes import rho_change
 from results.comparison.trials import EVENTS, Trials, equal_outputs
 from results.errors import NotPermitted
 from results.permitted import require

@@ -85,25 +85,26 @@ def _print_changes(found: Campaigns, lines: Sequence[Line], console: Console) ->
     if not lines:
         return
     heading(console, "Rates and errors")
-    rows = []
+    rows: list[tuple[str | Text, ...]] = []
     for line in lines:
-        for number, change in enumerate(line.changes):
-            cells = _rate_cells(change) if isinstance(change, RateChange) else _rho_cells(change)
+        cells = [*map(_rate_cells, line.rates), _rho_cells(line.rho)]
+        for number, (change, texts) in enumerate(zip(line.changes, cells, strict=True)):
             style = ("red" if change.worse else "green") if change.differs else ""
-            name = named(line) if not number else ""
-            rows.append((name, *cells, p_text(change.p), Text(p_text(change.adjusted), style=style)))
+            name = "" if number else named(line)
+            rows.append((name, *texts, p_text(change.p), Text(p_text(change.adjusted), style=style)))
     table(console, ("", "", "A", "B", "B/A", "could see", "p", "adjusted"), rows, words=1)
     say(
         console,
-        "Rates: exact 95 % intervals in brackets, in per cent. could see: the smallest larger rate of B that would have "
-        "been called different with probability 0.8. rho: median, 99th percentile and largest; B/A of the medians.",
+        "Rates: exact 95 % intervals in brackets, in per cent. could see: the smallest larger rate of B that would "
+        "have been called different with probability 0.8. rho: median, 99th percentile, largest; B/A of the medians.",
     )
     if found.tests:
         say(
             console,
-            f"adjusted: p after {count(found.tests)} tests, one family, by Benjamini and Hochberg: thresholds are nested "
-            "and targets share inputs, so the tests depend on each other positively. Below 0.05 it is called different; "
-            "of such calls one in twenty is wrong at most, on average. An event that neither side has is no test.",
+            f"adjusted: p after {count(found.tests)} tests, one family, by Benjamini and Hochberg: thresholds are "
+            "nested and targets share inputs, so the tests depend on each other positively. Below 0.05 it is called "
+            "different; of such calls one in twenty is wrong at most, on average. An event that neither side has is no "
+            "test.",
         )
     for test in dict.fromkeys(change.test for line in lines for change in line.changes if change.test):
         say(console, f"test: {test}")

@@ -20,14 +20,14 @@ def print_published(found: AgainstPublished, console: Console) -> None:
     table(console, ("", "trials", "rate", "own/published", "p", "adjusted"), rows, words=1)
     say(
         console,
-        f"Rates of {found.of}, in per cent, with exact 95 % intervals. The published count is a sample, too: its trials "
-        "are as uncertain as one's own. own/published: ratio of the rates, with its 95 % interval (log method).",
+        f"Rates of {found.of}, in per cent, with exact 95 % intervals. The published count is a sample, too, and "
+        "tested as one. own/published: ratio of the rates, with its 95 % interval (Katz and others).",
     )
     if len(found.lines) > 1:
         say(
             console,
-            f"adjusted: p after {count(len(found.lines))} tests, by Benjamini and Hochberg (all meet the same published "
-            "count, and targets share inputs: positive dependence). Below 0.05 a rate is called different.",
+            f"adjusted: p after {count(len(found.lines))} tests, by Benjamini and Hochberg (all meet the same count, "
+            "and targets share inputs: positive dependence). Below 0.05 a rate is called different.",
         )
     console.print()
     for line in found.lines:

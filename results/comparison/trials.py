@@ -57,7 +57,7 @@ class Trials(Struct, frozen=True):
 
     def known(self, event: str) -> npt.NDArray[np.bool_]:
         """Where the event can be told."""
-        return self.events[event] != UNKNOWN
+        return np.not_equal(self.events[event], UNKNOWN)
 
 
 class Shared(Struct, frozen=True):
