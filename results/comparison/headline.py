@@ -83,29 +83,38 @@ def _extra(found: Campaigns, side: int) -> int:
 
 
 def _seen_none(found: Campaigns) -> str:
+    """That nothing was seen, and which rise of the first event would have been, where the least can be told."""
     tests = "1 test" if found.tests == 1 else f"{count(found.tests)} tests"
     told = f"No difference seen in {tests}" if found.tests else "No difference seen in rates and rho"
-    seen = [
-        (rate.detectable, rate, line)
-        for line in found.lines
-        for rate in line.rates
-        if rate.event == found.lines[0].rates[0].event and rate.detectable is not None
-    ]
+    seen = [(line.rates[0], line) for line in found.lines if line.rates[0].detectable is not None]
     if not seen:
         return f"{told}."
-    least = max(seen, key=lambda one: one[0])
-    where = "" if len(seen) == 1 else f", also on {named(least[2])}, where the least can be told"
+    rate, line = max(seen, key=lambda one: _least(one[0]))
+    where = f" ({named(line)}, where the least can be told)" if len(seen) > 1 else ""
     nothing = len(found.lines) - len(seen)
     rest = f" On {count(nothing)} of {count(len(found.lines))} lines no rate could have been told." if nothing else ""
-    rise = f"A rate {least[1].event} {_rise(least[0], least[1])}"
-    return f"{told}. {rise} would have been, with probability 0.8{where}.{rest}"
+    return f"{told}. A rate {rate.event} {_rise(rate)} would have been seen with probability 0.8{where}.{rest}"
 
 
-def _rise(rate: float, change: RateChange) -> str:
-    before = (change.first_k + change.second_k) / (change.first_n + change.second_n)
+def _before(rate: RateChange) -> float:
+    """The rate seen on both sides together."""
+    return (rate.first_k + rate.second_k) / (rate.first_n + rate.second_n)
+
+
+def _least(rate: RateChange) -> tuple[float, float]:
+    """How many times as large a rate has to be; rates without an event by how large."""
+    assert rate.detectable is not None
+    before = _before(rate)
+    return (rate.detectable / before if before else 0.0), rate.detectable
+
+
+def _rise(rate: RateChange) -> str:
+    assert rate.detectable is not None
+    before = _before(rate)
     if not before:
-        return f"of {percent(rate)} % instead of none"
-    return f"{short(rate / before)} times as large ({percent(rate)} % instead of {percent(before)} %)"
+        return f"of {percent(rate.detectable)} % instead of none"
+    times = short(rate.detectable / before)
+    return f"{times} times as large ({percent(rate.detectable)} % instead of {percent(before)} %)"
 
 
 def _bits(found: Campaigns) -> list[str]:
