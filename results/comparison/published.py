@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from results.columns import rung_column
+from results.contents.rates import natural
 from results.errors import InvalidRate
 from results.layout import count, percent
 from results.manifest import published_counts
@@ -125,7 +126,7 @@ def _intervals(results: Results, by: tuple[str, ...]) -> Iterator[tuple[str, Int
 
 def _named(table: RateTable, by: tuple[str, ...], behind: str = "") -> Iterator[tuple[str, Interval]]:
     varying = [key for key in by[len(_WHOSE) : -1] if len({row.group[key] for row in table.rows}) > 1]
-    for row in table.rows:
+    for row in sorted(table.rows, key=lambda row: [natural(str(row.group[key])) for key in by]):
         group = row.group
         problem = " ".join(str(group[key]) for key in varying if group[key])
         name = f"{group['operator']} on {group['target']}{behind} in {group['dtype']}"

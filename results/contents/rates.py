@@ -102,7 +102,7 @@ def _panel(results: Results, name: str, event: str, rung: int, by: tuple[str, ..
                 for tally in between_targets(results)
                 if (n := tally.trials)
             ]
-    rows = sorted(rate(results, event, by=by).rows, key=lambda row: [_natural(str(row.group[key])) for key in by])
+    rows = sorted(rate(results, event, by=by).rows, key=lambda row: [natural(str(row.group[key])) for key in by])
     varying = [key for key in by if key != "problem_id" and len({row.group[key] for row in rows}) > 1]
     for row in rows:
         if row.group["target"] not in hidden:
@@ -120,7 +120,7 @@ def _published(results: Results, rung: int) -> list[RateLine]:
     return [RateLine(PUBLISHED, "published", rate_interval(*counts))]
 
 
-def _natural(name: str) -> list[tuple[bool, int, str]]:
+def natural(name: str) -> list[tuple[bool, int, str]]:
     """Sorts n=8 before n=64."""
     return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split(r"([0-9]+)", name)]
 
