@@ -99,9 +99,10 @@ def mcnemar_power(disagreements: int, share: float, significance: float = 0.05) 
     check_counts(0, disagreements)
     share = _share(share)
     level = error_probability(1 - significance)
-    below = -1  # the largest count of either side that is called a difference
-    while 2 * (below + 1) < disagreements and 2 * bdtr(below + 1, disagreements, 0.5) < level:
-        below += 1
+    below, high = -1, (disagreements + 1) // 2  # the largest count of either side that is called a difference
+    while high - below > 1:
+        middle = (below + high) // 2
+        below, high = (middle, high) if 2 * bdtr(middle, disagreements, 0.5) < level else (below, middle)
     if below < 0:
         return 0.0
     return float(bdtr(below, disagreements, share) + bdtrc(disagreements - below - 1, disagreements, share))
