@@ -14,6 +14,8 @@ from results.layout import count, percent
 from results.manifest import published_counts
 from results.permitted import require
 from results.rates import RateTable, ended_by_decision, rate
+from results.report_setting import trials_line
+from results.setting import setting
 from results.statistics.multiple import Method, false_discovery
 from results.statistics.proportions import SIGNIFICANCE, Comparison, Interval, compare_with_published, rate_interval
 
@@ -52,6 +54,8 @@ class AgainstPublished(Struct, frozen=True):
     """Every rate of a campaign against a published count."""
 
     directory: str
+    ran: str
+    """Trials, seed and plan; whether some are missing."""
     published: Interval
     of: str
     """What the own rates are rates of."""
@@ -103,7 +107,9 @@ def against_published(results: Results, text: str) -> AgainstPublished:
         PublishedLine(name, own, one, p if p is not None else 1.0)
         for (name, own), one, p in zip(found, compared, adjusted, strict=True)
     )
-    return AgainstPublished(str(results.directories[0]), rate_interval(*counts), of, lines)
+    return AgainstPublished(
+        str(results.directories[0]), trials_line(results, setting(results)), rate_interval(*counts), of, lines
+    )
 
 
 def _groups(results: Results) -> tuple[tuple[str, ...], str]:

@@ -47,11 +47,11 @@ def _print_told(told: Told, console: Console) -> None:
     level = f"{short(told.significance)}, two-sided"
     if told.tests > 1:
         level += f": 0.05 shared by {count(told.tests)} tests, the family that `compare` adjusts for"
+    fewer = "" if told.published else " Two campaigns of one seed are compared trial by trial and need fewer."
+    samples = "a published count that is a sample of its own" if told.published else "two campaigns of different seeds"
     say(
         console,
-        "Assumes: independent trials, two independent samples (campaigns with different seeds), a test at significance "
-        f"{level}, numbers fixed before they run. Two campaigns of one seed are compared trial by trial and need "
-        "fewer.",
+        f"Assumes: independent trials, {samples}, a test at significance {level}, numbers fixed before they run.{fewer}",
     )
     if told.tests == 1 and told.published is None:
         say(

@@ -14,6 +14,8 @@ from results.statistics.proportions import Interval
 def print_published(found: AgainstPublished, console: Console) -> None:
     """The answer, then each rate with its interval, its ratio to the published one, and p."""
     say(console, found.headline, style="bold red" if found.failed else "bold green", indent=0)
+    console.print()
+    say(console, f"{found.directory}: {found.ran}")
     heading(console, "Trials with a relative error above 1e-1")
     rows: list[tuple[str | Text, ...]] = [("published", *_rate(found.published), "", "", "")]
     rows += [_row(line) for line in found.lines]

@@ -194,9 +194,7 @@ def test_other_problems_are_not_compared(campaign: Write) -> None:
 
 def grid(problems: int, trials: int, events: int, seed: int = 7) -> list[Row]:
     return [
-        row | {"problem_id": f"{number:016x}"}
-        for number in range(problems)
-        for row in rows(trials, events, seed=seed)
+        row | {"problem_id": f"{number:016x}"} for number in range(problems) for row in rows(trials, events, seed=seed)
     ]
 
 
