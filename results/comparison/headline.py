@@ -44,7 +44,7 @@ def described(change: Change) -> str:
     if change.superiority is not None:
         extra = f" (a trial of the second is larger with probability {change.superiority:.2f})"
     else:
-        extra = f" ({count(change.rose or 0)} of {count(change.changed or 0)} that changed rose)"
+        extra = f" (of {count(change.changed or 0)} that changed {count(change.rose or 0)} rose)"
     medians = f"median {short(change.first.median)} to {short(change.second.median)}"
     return f"rho tends to be {'larger' if change.worse else 'smaller'}, {medians}{extra}"
 

@@ -82,23 +82,38 @@ def _print_trials(lines: Sequence[Line], of: int, console: Console) -> None:
 
 
 def _print_changes(found: Campaigns, lines: Sequence[Line], console: Console) -> None:
-    if not lines:
+    told = [line for line in lines if not _same(line)]
+    if not told:
         return
     heading(console, "Rates and errors")
-    rows: list[tuple[str | Text, ...]] = []
-    for line in lines:
+    for line in told:
+        console.print()
+        say(console, named(line))
         cells = [*map(_rate_cells, line.rates), _rho_cells(line.rho)]
-        for number, (change, texts) in enumerate(zip(line.changes, cells, strict=True)):
+        rows: list[tuple[str | Text, ...]] = []
+        for change, texts in zip(line.changes, cells, strict=True):
             style = ("red" if change.worse else "green") if change.differs else ""
-            name = "" if number else named(line)
-            rows.append((name, *texts, p_text(change.p), Text(p_text(change.adjusted), style=style)))
-    table(console, ("", "", "A", "B", "B/A", "could see", "p", "adjusted"), rows, words=1)
+            rows.append((*texts, p_text(change.p), Text(p_text(change.adjusted), style=style)))
+        table(console, ("", "A", "B", "B/A", "could see", "p", "adjusted"), rows, words=1)
+    console.print()
+    if len(told) < len(lines):
+        say(console, f"The other {count(len(lines) - len(told))} have equal bits in all their trials, and no table.")
     say(
         console,
         "Rates: exact 95 % intervals in brackets, in per cent. could see: the smallest larger rate of B that would "
         "have been called different with probability 0.8. rho: median, 99th percentile, largest; B/A of the medians.",
     )
-    if found.tests:
+    _explain_tests(found, told, console)
+
+
+def _same(line: Line) -> bool:
+    """Whether both sides ran the same trials and got the same bits: then all figures are equal."""
+    trials = line.first_trials == line.second_trials == line.shared
+    return trials and 0 < line.outputs == line.equal
+
+
+def _explain_tests(found: Campaigns, lines: Sequence[Line], console: Console) -> None:
+    if found.tests > 1:
         say(
             console,
             f"adjusted: p after {count(found.tests)} tests, one family, by Benjamini and Hochberg: thresholds are "
@@ -106,8 +121,9 @@ def _print_changes(found: Campaigns, lines: Sequence[Line], console: Console) ->
             "different; of such calls one in twenty is wrong at most, on average. An event that neither side has is no "
             "test.",
         )
-    for test in dict.fromkeys(change.test for line in lines for change in line.changes if change.test):
-        say(console, f"test: {test}")
+    names = dict.fromkeys(change.test for line in lines for change in line.changes if change.test)
+    if names:
+        say(console, f"Tests: {'; '.join(names)}.")
 
 
 def _print_findings(findings: Sequence[Traced], console: Console) -> None:

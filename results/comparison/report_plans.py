@@ -51,7 +51,8 @@ def _print_told(told: Told, console: Console) -> None:
     samples = "a published count that is a sample of its own" if told.published else "two campaigns of different seeds"
     say(
         console,
-        f"Assumes: independent trials, {samples}, a test at significance {level}, numbers fixed before they run.{fewer}",
+        f"Assumes: independent trials, {samples}, a test at significance {level}, numbers fixed before they run."
+        + fewer,
     )
     if told.tests == 1 and told.published is None:
         say(

@@ -85,7 +85,7 @@ def test_something_got_worse(capsys: pytest.CaptureFixture[str]) -> None:
     said = say(capsys, "compare", "a", "b", code=1)
     assert said.startswith("sum on numpy:cpu in float32: above 1e-1 rose from 0 % to 10 % of the trials (adjusted p =")
     assert "pairs: the trials of one problem" in said
-    assert "test: exact McNemar test" in said
+    assert "exact McNemar test" in said
     better = say(capsys, "compare", "b", "a")
     assert "above 1e-1 fell from 10 % to 0 %" in better
 
