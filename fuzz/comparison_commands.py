@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fuzz.errors import UserError
-
-WORSE = 1
+from fuzz.errors import FOUND, UserError
 
 
 def compare(directories: Sequence[Path], rate: str | None, as_json: bool) -> int:
@@ -42,7 +40,7 @@ def _campaigns(first: Path, second: Path, as_json: bool) -> int:
         print(campaigns_json(found))
     else:
         print_campaigns(found, console())
-    return WORSE if found.failed else 0
+    return FOUND if found.failed else 0
 
 
 def _with_published(directory: Path, rate: str, as_json: bool) -> int:
@@ -57,4 +55,4 @@ def _with_published(directory: Path, rate: str, as_json: bool) -> int:
         print(published_json(found))
     else:
         print_published(found, console())
-    return WORSE if found.failed else 0
+    return FOUND if found.failed else 0

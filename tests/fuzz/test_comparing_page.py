@@ -17,7 +17,7 @@ COMMANDS = [shlex.split(line) for line in re.findall(r"^    ulpfuzz ([^#\n]+)$",
 HEADLINES = {
     "monday tuesday": "No difference seen in 6 tests. A rate above 1e-1 ",
     "monday again": "Bitwise identical: all 1,000 outputs of 1,000 shared trials of targets.",
-    "last first": "sum on numpy:cpu[reduce_axis=last] -> numpy:cpu[reduce_axis=first] in float32: rho tends to be larger",
+    "last first": "sum on numpy:cpu[reduce_axis=last] -> numpy:cpu[reduce_axis=first] in float32: rho tends",
     "monday --rate": "All 2 rates are the published 38 of 5,000 = 0.76 %, as far as 500 trials can tell.",
 }
 """Starts of what the comparisons on the page say; figures behind them depend on the libraries."""

@@ -12,7 +12,7 @@ from results.comparison.trials import EVENTS, Trials
 
 comparing = load("comparing")
 
-REPETITIONS = 100
+REPETITIONS = 60
 TRIALS = 8000
 
 
