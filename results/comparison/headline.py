@@ -97,7 +97,9 @@ def _seen_none(found: Campaigns) -> str:
 
 
 def _before(rate: RateChange) -> float:
-    """The rate seen on both sides together."""
+    """The rate from which a rise is counted: of pairs that of the first side, of two samples that of both together."""
+    if rate.only_first is not None:
+        return rate.first_k / rate.first_n
     return (rate.first_k + rate.second_k) / (rate.first_n + rate.second_n)
 
 

@@ -69,7 +69,7 @@ def _print_trials(lines: Sequence[Line], of: int, console: Console) -> None:
     columns = ("operator", "target", "dtype", "A", "B", "shared", "equal bits", "compared as")
     table(console, columns, rows, words=3)
     if of > len(lines):
-        say(console, f"{count(of - len(lines))} more lines with larger p-values: --json prints all.")
+        say(console, f"{count(of - len(lines))} more lines, with equal bits or larger p-values: --json prints all.")
     for reason, names in _reasons(lines).items():
         say(console, f"not tested: {reason}{_for(names, len(lines))}")
     differ = sum(line.inputs_differ for line in lines)

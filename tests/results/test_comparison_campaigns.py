@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 from synthetic_rows import TARGETS, batch_norm_rows, make_row, outlier
 
 import results
@@ -18,6 +20,7 @@ from results.comparison.changes import RateChange
 from results.comparison.headline import headline
 from results.comparison.lines import Line
 from results.comparison.plain import campaigns_json
+from results.comparison.report import print_campaigns
 
 Write = Callable[..., Path]
 NUMPY, TORCH = TARGETS[:2]
@@ -77,7 +80,9 @@ def test_other_bits_without_other_rates(campaign: Write) -> None:
 def test_a_missing_output_is_no_equal_output(campaign: Write) -> None:
     later = rows(30)
     later[0] |= {"output_digest": None}
-    assert (only(compared(campaign(rows(30)), campaign(later))).equal) == 29
+    found = compared(campaign(rows(30)), campaign(later))
+    assert (only(found).equal, only(found).outputs) == (29, 30)
+    assert not found.identical
 
 
 def test_shared_trials_are_compared_in_pairs(campaign: Write) -> None:
@@ -310,3 +315,14 @@ def test_json_has_every_figure(campaign: Write) -> None:
     assert [change["event"] for change in line["rates"]] == ["above 1e-1", "above 1e-2", "flagged"]
     assert line["rates"][0]["second_k"] == 9
     assert line["rho"]["superiority"] == pytest.approx(0.5, abs=0.1)
+
+
+def test_many_lines_are_cut_with_the_telling_ones_first(campaign: Write) -> None:
+    before = [row for n in range(30) for row in renamed(rows(40), target=f"numpy:{n}")]
+    after = [row for n in range(30) for row in renamed(rows(40, 12 * (n == 29)), target=f"numpy:{n}")]
+    said = io.StringIO()
+    print_campaigns(compared(campaign(before), campaign(after)), Console(file=said, width=110))
+    told = said.getvalue()
+    assert told.startswith("batch_norm on numpy:29 in float32: above 1e-1 rose from 0 % to 30 % of the trials")
+    assert "6 more lines, with equal bits or larger p-values" in told
+    assert told.index("numpy:29", told.index("Trials")) < told.index("numpy:0 ")
