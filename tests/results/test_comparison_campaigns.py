@@ -227,6 +227,22 @@ def test_explorations_are_compared_by_the_problems_they_share(campaign: Write) -
     assert rate(only(found), "above 1e-1").first is None
 
 
+def test_one_problem_of_an_exploration_is_one_cell(campaign: Write) -> None:
+    """Its trials were chosen, each like the one before: they are no sample of anything."""
+    found = compared(campaign(rows(40), plan="explore"), campaign(rows(40, 30, seed=8), plan="explore"))
+    assert only(found).way == "cells"
+    assert rate(only(found), "above 1e-1").why == "the two sides differ in fewer than two problems"
+    assert found.tests == 0
+
+
+def test_pairs_need_an_output_on_both_sides(campaign: Write) -> None:
+    later = rows(30, 3)
+    for row in later[:2]:
+        row |= {"above_1e01": None, "above_1e02": None, "rho_max": None}
+    change = rate(only(compared(campaign(rows(30)), campaign(later))), "above 1e-1")
+    assert (change.first_n, change.second_n, change.only_second) == (28, 28, 1)
+
+
 def survey(trials: int, events: int, seed: int) -> list[Row]:
     return [row | {"problem_id": f"{seed:08x}{row['index']:08x}"} for row in rows(trials, events, seed=seed)]
 
