@@ -71,23 +71,30 @@ def plan(
 
 @app.command()
 def sql(
-    directories: Directories,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help='For example "select count(*) from trials".')],
-    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the answer as CSV instead.")] = None,
-    json: Json = False,
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="DIR... QUERY", help='Campaigns, then for example "select count(*) from trials".'),
+    ],
+    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write all rows as CSV instead.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print all rows as JSON lines.")] = False,
+    rows: Annotated[
+        int | None, typer.Option("--rows", metavar="N", min=1, help="Rows to print. Default: as many as are readable.")
+    ] = None,
     debug: Debug = False,
 ) -> int:
-    """Ask campaigns in SQL; the query sees their tables and nothing else."""
+    """Ask campaigns in SQL (DuckDB's); the query sees their tables and nothing else: docs/sql.md."""
     from fuzz import table_commands
 
-    return table_commands.sql(directories, query, csv, json)
+    return table_commands.sql(words, csv, json, rows)
 
 
 @app.command()
 def export(
     directories: Directories,
     file: Annotated[Path, typer.Option("--to", metavar="FILE", help="A .parquet, .csv, .arrow or .jsonl file.")],
-    table: Annotated[str, typer.Option("--table", help="measurements, trials, elements or findings.")] = "trials",
+    table: Annotated[
+        str, typer.Option("--table", metavar="NAME", help="trials (default), measurements, elements or findings.")
+    ] = "trials",
     debug: Debug = False,
 ) -> int:
     """Write the rows of campaigns into one file."""

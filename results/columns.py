@@ -253,3 +253,6 @@ FINDING_COLUMNS: tuple[Column, ...] = (
     Column("versions", "string", "", "versions of the library concerned in them, JSON", since=2),
 )
 """Columns of findings.parquet: a table computed from the rows, which can be computed again at any time."""
+
+CAMPAIGN = Column("campaign", "string", "", "directory of the campaign, as it was named on opening", since=0)
+"""One more column of every table that SQL sees and `export` writes: no file holds it."""

@@ -10,16 +10,18 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
-from results.arrow import arrow_schema
-from results.columns import FINDING_COLUMNS, Row
+from results.arrow import arrow_schema, to_table
+from results.columns import CAMPAIGN, FINDING_COLUMNS, Row
 from results.errors import StoreError
 from results.files import write
 from results.findings import FindingGroup, composed_findings, findings
 from results.parts import encode, verify
 from results.statistics.proportions import Interval
 from results.store import Store
+from results.tables import named
 
 if TYPE_CHECKING:
     from results.reading import Results
@@ -57,6 +59,23 @@ def read_findings(directory: Path) -> list[FindingGroup] | None:
     if table.schema.names != arrow_schema(FINDING_COLUMNS).names:
         return None
     return [_group(row) for row in table.to_pylist()]
+
+
+def finding_table(results: Results) -> pa.Table:
+    """The findings of each campaign, `composed` included, with the columns of FINDING_COLUMNS and `campaign`.
+
+    A campaign counts for itself, as in its report, also where several are open.
+    """
+    from results.reading import Results as Opened
+
+    tables = [arrow_schema([*FINDING_COLUMNS, CAMPAIGN]).empty_table()]
+    for path in results.directories:
+        kept = read_findings(path)
+        if kept is None:
+            one = results if len(results.directories) == 1 else Opened([path], verify=False)
+            kept = [*findings(one), *composed_findings(one)]
+        tables.append(named(to_table([_row(group) for group in kept], FINDING_COLUMNS), str(path)))
+    return pa.concat_tables(tables)
 
 
 def blamed(groups: list[FindingGroup]) -> list[FindingGroup]:

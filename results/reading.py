@@ -5,35 +5,25 @@ from __future__ import annotations
 import functools
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
 from results.arrow import arrow_schema
-from results.columns import COLUMNS, ELEMENT_COLUMNS, Column
-from results.errors import QueryError, ResultsError
+from results.columns import CAMPAIGN, COLUMNS, ELEMENT_COLUMNS, Column
+from results.database import Database
+from results.errors import ResultsError
 from results.files import hold
 from results.manifest import read_environments, read_manifest, resume_command
 from results.store import Store
-from results.verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from results.findings import FindingGroup
 
-_VIEWS = """
-CREATE VIEW trials AS SELECT * FROM measurements WHERE against = 'truth' AND coalesce(variant, '') = '';
-"""
-
-_LOCKS = (
-    "SET enable_external_access = false",
-    "SET python_enable_replacements = false",
-    "SET lock_configuration = true",
-)
-"""In this order, after the tables are registered: from then on a query reads nothing but them and writes nothing."""
+_TRIALS = "SELECT * FROM measurements WHERE against = 'truth' AND coalesce(variant, '') = ''"
 
 _IN_MEMORY = 500_000
 """Campaigns of up to so many rows are read once and kept; larger ones are scanned anew by each query."""
@@ -46,6 +36,7 @@ class Results:
         self.directories = tuple(directories)
         self.manifests: tuple[dict[str, Any], ...] = tuple(read_manifest(path) for path in self.directories)
         self._answers: dict[str, pa.Table] = {}
+        self._has_findings = False
         self._snapshots = [Snapshot(Store(path), verify=verify) for path in self.directories]
 
     @property
@@ -92,21 +83,35 @@ class Results:
         return self._table
 
     def sql(self, query: str) -> pa.Table:
-        """Run one SQL query over the views `measurements` (all rows), `trials` (rows against the truth, no variant),
-        `elements` and `verdicts` (name, severity, finding, sentence).
+        """The answer of one SELECT over the tables of docs/sql.md, in memory.
 
         The query can read nothing else and write nothing. Raises QueryError, one line, for a query that fails.
         """
+        return self._asked(query).table(query)
+
+    def batches(self, query: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """The same for an answer of any size: its schema, and its rows as they are computed."""
+        return self._asked(query).batches(query)
+
+    def relation(self, query: str = "trials") -> Any:
+        """A SELECT, or the name of a table, as a DuckDB relation: nothing is computed before it is asked for rows.
+
+        Its connection reads these tables only, as that of `sql`. Keep the Results for as long as the relation.
+        """
+        query = f"FROM {query}" if query.isidentifier() else query
+        return self._asked(query).relation(query)
+
+    def pandas(self, query: str = "FROM trials") -> Any:
+        """The answer of `sql` as a pandas DataFrame; whole numbers stay whole where some are null (Int64).
+
+        ResultsError where pandas is not installed.
+        """
         try:
-            return self._connection.sql(query).to_arrow_table()
-        except duckdb.Error as error:
-            raise QueryError(f"the query failed: {' '.join(str(error).split())}") from error
-        except AttributeError as error:
-            raise QueryError("the query returns no rows: write a SELECT") from error
-        except RuntimeError as error:  # DuckDB turns Ctrl-C into this
-            if "interrupted" in str(error):
-                raise KeyboardInterrupt from error
-            raise
+            import pandas
+        except ImportError as error:
+            raise ResultsError(f"pandas is needed for a DataFrame ({error}): pip install pandas") from None
+        kinds = {pa.int64(): pandas.Int64Dtype(), pa.int32(): pandas.Int32Dtype()}
+        return self.sql(query).to_pandas(types_mapper=kinds.get)
 
     def records(self, query: str) -> list[dict[str, Any]]:
         """The rows of `sql(query)` as dictionaries; for aggregates. A query asked again is not run again."""
@@ -120,16 +125,36 @@ class Results:
         return self.dataset.to_table()
 
     @functools.cached_property
-    def _connection(self) -> duckdb.DuckDBPyConnection:
-        connection = duckdb.connect(":memory:")
-        count = sum(snapshot.count for snapshot in self._snapshots)
-        connection.register("measurements", self._table if count <= _IN_MEMORY else self.dataset)
-        connection.register("elements", self.elements)
-        connection.register("verdicts", _verdict_table())
-        connection.execute(_VIEWS)
-        for lock in _LOCKS:
-            connection.execute(lock)
-        return connection
+    def _database(self) -> Database:
+        from results.tables import column_table, of_campaigns, verdict_table
+
+        names = [str(path) for path in self.directories]
+        snapshots = self._snapshots
+        database = Database()
+        if sum(snapshot.count for snapshot in snapshots) <= _IN_MEMORY:
+            counts = [*(s.whole for s in snapshots), *(s.partial_rows.num_rows for s in snapshots)]
+            repeated = [pa.repeat(name, count) for name, count in zip(names * 2, counts, strict=True)]
+            campaigns = pa.chunked_array(repeated, pa.string())
+            database.add("measurements", self._table.append_column(CAMPAIGN.name, campaigns))
+        else:
+            files, copies = [s.rows for s in snapshots], [s.partial_rows for s in snapshots]
+            database.add("measurements", of_campaigns(names, COLUMNS, files, copies))
+        files, copies = [s.elements for s in snapshots], [s.partial_elements for s in snapshots]
+        database.add("elements", of_campaigns(names, ELEMENT_COLUMNS, files, copies))
+        database.add("verdicts", verdict_table())
+        database.add("columns", column_table())
+        database.view("trials", _TRIALS)
+        database.lock()
+        return database
+
+    def _asked(self, query: str) -> Database:
+        """The connection, with the table of findings where the query may name it: they take a while to compute."""
+        if "findings" in query.casefold() and not self._has_findings:
+            from results.findings_file import finding_table
+
+            self._has_findings = True
+            self._database.add("findings", finding_table(self))
+        return self._database
 
 
 class Snapshot:
@@ -156,7 +181,8 @@ class Snapshot:
                 *(store.element_table(part, self.partial_rows) for part in partial),
             ]
         )
-        self.count = sum(part.rows for part in whole) + self.partial_rows.num_rows
+        self.whole = sum(part.rows for part in whole)
+        self.count = self.whole + self.partial_rows.num_rows
 
 
 def _hold(owner: object, folder: Path) -> None:
@@ -180,14 +206,3 @@ def open(*directories: str | os.PathLike[str], verify: bool = True) -> Results:
     if not directories:
         raise ResultsError("no campaign given: name at least one directory")
     return Results([Path(directory) for directory in directories], verify=verify)
-
-
-def _verdict_table() -> pa.Table:
-    return pa.table(
-        {
-            "name": [verdict.name for verdict in VERDICTS.values()],
-            "severity": [verdict.severity for verdict in VERDICTS.values()],
-            "finding": [verdict.finding for verdict in VERDICTS.values()],
-            "sentence": [verdict.sentence for verdict in VERDICTS.values()],
-        }
-    )

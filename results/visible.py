@@ -1,0 +1,29 @@
+"""Text of anybody on a terminal: what would move its cursor, colour or reorder the text is shown as an escape."""
+
+from __future__ import annotations
+
+import re
+
+_ACTIVE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
+"""Control characters, line and paragraph separators, marks of direction, lone surrogates, noncharacters."""
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def visible(text: str) -> str:
+    """`text` on one line, every character that a terminal would obey as an escape of Python: ESC is \\x1b."""
+    return _ACTIVE.sub(_escape, text)
+
+
+def visible_lines(text: str) -> str:
+    """The same for text of several lines: their ends and tabs stay."""
+    return "\n".join(_ACTIVE.sub(_escape_but_tabs, line) for line in text.split("\n"))
+
+
+def _escape(found: re.Match[str]) -> str:
+    sign = found[0]
+    number = ord(sign)
+    return _SHORT.get(sign) or (f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}")
+
+
+def _escape_but_tabs(found: re.Match[str]) -> str:
+    return "\t" if found[0] == "\t" else _escape(found)
