@@ -386,7 +386,9 @@ def invoke(arguments: list[str]) -> int:
 
 
 def _say(message: str, code: int) -> int:
-    print(f"ulpfuzz: {message}", file=sys.stderr)
+    from results.visible import visible
+
+    print(f"ulpfuzz: {visible(message)}", file=sys.stderr)
     return code
 
 

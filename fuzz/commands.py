@@ -24,11 +24,13 @@ from fuzz.log import elapsed
 from fuzz.progress import display
 from fuzz.request import CampaignSpec, ProblemSpec, Published
 from fuzz.run import Run, Settings
+from fuzz.say import say, tell
 from fuzz.shrinking.budget import after_run
 from fuzz.spec import read_toml, resolve
 from fuzz.supervisor import Limits
 from fuzz.targets import split_targets
 from results.known import read_known
+from results.layout import TextConsole
 from results.manifest import KNOWN, read_manifest, resume_command
 from strategies.contract import Scalar
 from strategies.expressions import RecipeError, split_input
@@ -123,7 +125,7 @@ def run(
         load_extension(source)
     resolved = resolve(spec, base)
     for line in resolved.skipped:
-        print(f"skipped: {line}", file=sys.stderr)
+        tell(f"skipped: {line}")
     if dry_run:
         from fuzz.dry_run import dry_run as estimate
 
@@ -173,10 +175,10 @@ def report(directory: Path, told: Told = NOTHING_MORE) -> int:
     publish(results, found, told.junit, told.github)
     print_report(results, console(), found)
     if known is not None or asked != NEW:
-        print(f"{'fails' if decision.failed else 'passes'}: {decision.why}", file=sys.stderr)
+        tell(f"{'fails' if decision.failed else 'passes'}: {decision.why}")
     failures = engine_failures(results)
     if failures is not None:
-        print(f"ulpfuzz: {failures.line(shlex.quote(str(directory)))}", file=sys.stderr)
+        tell(f"ulpfuzz: {failures.line(shlex.quote(str(directory)))}")
     if decision.failed:
         return FOUND
     return 0 if failures is None else InternalError.exit_code
@@ -222,7 +224,7 @@ def compact(directory: Path) -> int:
 def init(file: Path) -> int:
     """Write a campaign file."""
     template.write(file)
-    print(f"wrote {file}: change it, then `ulpfuzz run {file}`; --dry-run shows what it would run")
+    say(f"wrote {file}: change it, then `ulpfuzz run {file}`; --dry-run shows what it would run")
     return 0
 
 
@@ -238,28 +240,28 @@ def doctor(extensions: Sequence[Path]) -> int:
 def console() -> Console:
     """A console for results: the terminal's width, or a fixed one when piped."""
     width = None if sys.stdout.isatty() else PIPED_WIDTH
-    return Console(width=width, markup=False)  # "numpy:cpu[dtype=float64]" is no markup
+    return TextConsole(width=width)
 
 
 def _opened(directory: Path) -> Campaign:
     """The campaign, locked for writing; says whose it was and what is damaged."""
     campaign = Campaign.open(directory)
     if owner := campaign.directory.taken_over:
-        print(f"taken over from {owner}", file=sys.stderr)
+        tell(f"taken over from {owner}")
     for line in campaign.damaged:
-        print(line, file=sys.stderr)
+        tell(line)
     return campaign
 
 
 def _compute(campaign: Campaign, settings: Settings, shrink: str | None) -> None:
     """Run what is missing, then shrink the findings for as long as `shrink` says (None: a share of the run's time)."""
     path = campaign.directory.path
-    print(f"campaign: {path}", file=sys.stderr, flush=True)
+    tell(f"campaign: {path}")
     outcome = Run(campaign, settings, display).execute()
     if outcome.restarts:
         print(f"{outcome.restarts} worker processes ended and were replaced", file=sys.stderr)
     if outcome.effort:
-        print(outcome.effort, file=sys.stderr)
+        tell(outcome.effort)
     if outcome.interrupted:
         raise Interrupted(f"{outcome.reason}: {resume_command(path)} goes on where it stopped")
     from results.findings_file import write_findings
@@ -267,7 +269,7 @@ def _compute(campaign: Campaign, settings: Settings, shrink: str | None) -> None
 
     write_findings(open_results(path, verify=False), path)
     if outcome.reason:
-        print(f"ended: {outcome.reason}", file=sys.stderr)
+        tell(f"ended: {outcome.reason}")
     if seconds := after_run(shrink, elapsed(path)):
         from fuzz.shrinking.command import shrink_after_run
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzz.errors import FOUND, StorageError, UserError
+from fuzz.say import tell
 
 if TYPE_CHECKING:
     from results.fail_on import Decision, FailOn
@@ -99,7 +100,7 @@ def _write_known(found: Sorted, path: Path, directory: Path) -> None:
         raise UserError(f"{path} exists: name a new file for --write-known, and merge the entries by hand")
     groups = [*found.new, *(group for group, _ in found.known)]
     _write(path, starting_file(groups, directory.name))
-    print(f"{path}: {len(groups)} {'entry' if len(groups) == 1 else 'entries'}; give each a reason", file=sys.stderr)
+    tell(f"{path}: {len(groups)} {'entry' if len(groups) == 1 else 'entries'}; give each a reason")
 
 
 def _write(path: Path, text: str) -> None:

@@ -12,6 +12,7 @@ from rich.live import Live
 from fuzz.recorder import Recorder
 from fuzz.terminal import PATIENT_AFTER, PATIENT_SECONDS, PLAIN_SECONDS, can_move
 from fuzz.view import plain, view
+from results.layout import TextConsole
 
 REFRESHES = 2
 """Views a second: each takes a few ms of the process that also collects the rows."""
@@ -56,7 +57,7 @@ class LiveDisplay:
 
     def __init__(self, recorder: Recorder, console: Console | None = None) -> None:
         self._recorder = recorder
-        self._console = console or Console(stderr=True, markup=False, highlight=False)
+        self._console = console or TextConsole(stderr=True, highlight=False)
         self._live = Live(
             console=self._console,
             refresh_per_second=REFRESHES,

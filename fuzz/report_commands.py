@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from fuzz.commands import asked_for, console
 from fuzz.errors import FOUND, StorageError, UserError
 from fuzz.finding_commands import checked, decide
 from fuzz.reproduction.saving import save
+from fuzz.say import tell
 from results.reading import Results
 from results.reading import open as open_results
 
@@ -57,12 +57,12 @@ def _write(
         from results.html.page import page
 
         save(html, page(results, known, [_scripts(*pair) for pair in zip(campaigns, known, strict=True)]))
-        print(f"wrote {html}", file=sys.stderr)
+        tell(f"wrote {html}")
     if markdown is not None:
         from results.markdown.page import page as text
 
         save(markdown, text(results, known))
-        print(f"wrote {markdown}", file=sys.stderr)
+        tell(f"wrote {markdown}")
 
 
 def _scripts(results: Results, known: Sorted) -> dict[str, Script]:
@@ -86,7 +86,7 @@ def _tell(results: Results, decision: Decision, several: bool) -> None:
     if file is None and rule == NEW:
         return
     where = f"{results.directories[0]}: " if several else ""
-    print(f"{where}{'fails' if decision.failed else 'passes'}: {decision.why}", file=sys.stderr)
+    tell(f"{where}{'fails' if decision.failed else 'passes'}: {decision.why}")
 
 
 def _require(html: Path | None, markdown: Path | None) -> None:

@@ -29,12 +29,14 @@ from fuzz.oracle.element import Element, SliceTooLarge, evaluate
 from fuzz.reproduction.command import show_case, write
 from fuzz.reproduction.subject import trial_of
 from fuzz.reproduction.writing import Wanted
+from fuzz.say import say, tell
 from fuzz.trial import Cell, Session, run_trial
 from fuzz.workbench import Bench
 from fuzz.worker_process import start
 from results.columns import Row
 from results.errors import ResultsError, StoreError
 from results.verdicts import NO_VALUE, VERDICTS
+from results.visible import visible_lines
 from strategies.given import STORE
 from strategies.sampling import draw
 
@@ -91,7 +93,7 @@ def _child(directory: Path, trial: str, source: bool) -> None:
         code = recompute(directory, trial, source)
         sys.stdout.flush()
     except (UserError, ResultsError, InternalError) as error:
-        print(f"ulpfuzz: {error}", file=sys.stderr)
+        tell(f"ulpfuzz: {error}")
         code = error.exit_code
     sys.exit(code)
 
@@ -108,7 +110,7 @@ def recompute(directory: Path, trial: str, source: bool = False) -> int:
     stored = _stored(directory, cell, index)
     deadly = [row["target"] for row in stored if row["verdict"] in ("crashed", "timed_out", "out_of_memory")]
     if deadly:
-        print(f"careful: {', '.join(map(str, deadly))} ended its process on this trial and may do so again", flush=True)
+        say(f"careful: {', '.join(map(str, deadly))} ended its process on this trial and may do so again")
     for target in cell.targets:
         BACKENDS[target.backend].warm_up()
     _explain(cell, source)
@@ -124,9 +126,9 @@ def _explain(cell: Cell, source: bool) -> None:
     for target in cell.targets:
         with contextlib.suppress(Unsupported, RuntimeError):  # said in the row of the target
             if lines := bench.explain(target):
-                print(f"{target.spelling(cell.problem.home)}: {'; '.join(lines)}", flush=True)
+                say(f"{target.spelling(cell.problem.home)}: {'; '.join(lines)}")
                 if source:
-                    print(bench.source(target), flush=True)
+                    print(visible_lines(bench.source(target)), flush=True)
 
 
 def _stored(directory: Path, cell: Cell, index: int) -> list[Row]:

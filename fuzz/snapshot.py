@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
 from msgspec import Struct
+
+from results.visible import shortened, visible
+
+_LONGEST = 120
+"""Characters of a name; of longer ones the start is shown."""
 
 
 class TargetCounts(Struct, frozen=True):
@@ -84,3 +92,16 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 
 
 MOST_FINDINGS = 20
+
+
+def legible(snapshot: Snapshot) -> Snapshot:
+    """The snapshot with names that a terminal shows and does not obey."""
+    return msgspec.convert(_legible(msgspec.to_builtins(snapshot)), Snapshot)
+
+
+def _legible(value: Any) -> Any:
+    if isinstance(value, str):
+        return visible(shortened(value, _LONGEST))
+    if isinstance(value, dict):
+        return {key: _legible(item) for key, item in value.items()}
+    return [_legible(item) for item in value] if isinstance(value, list | tuple) else value

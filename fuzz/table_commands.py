@@ -9,6 +9,7 @@ from pathlib import Path
 from fuzz.commands import console
 from fuzz.errors import UserError
 from fuzz.reproduction.saving import storing
+from fuzz.say import tell
 from results.layout import count
 from results.reading import open as open_results
 
@@ -76,4 +77,4 @@ def _is_directory(text: str) -> bool:
 
 
 def _wrote(file: Path, rows: int) -> None:
-    print(f"wrote {file}: {count(rows)} {'row' if rows == 1 else 'rows'}", file=sys.stderr)
+    tell(f"wrote {file}: {count(rows)} {'row' if rows == 1 else 'rows'}")

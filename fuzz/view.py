@@ -14,9 +14,10 @@ from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from fuzz import duration
-from fuzz.snapshot import FindingCount, Snapshot, TargetCounts, WorkerState
+from fuzz.snapshot import FindingCount, Snapshot, TargetCounts, WorkerState, legible
 from results.layout import percent, short
 from results.statistics.sequential import confidence_limits
+from results.visible import visible
 
 MARGIN = 4
 """Columns left free at the right, where the terminal echoes ^C: a full line would wrap and leave a piece behind."""
@@ -42,13 +43,14 @@ Cells = tuple[str, ...]
 
 def view(snapshot: Snapshot, width: int, height: int, note: str = "") -> RenderableType:
     """The campaign on a terminal of `width` columns and `height` lines. `note` is printed below it."""
+    snapshot = legible(snapshot)
     room = width - MARGIN
     top: list[RenderableType] = [_cut(Text(headline(snapshot, room), style="bold"), room)]
     bar = _bar(snapshot, room)
     if bar is not None:
         top.append(bar)
     top.append(_cut(Text(status(snapshot)), room))
-    below = [_cut(Text(note, style="bold yellow"), room)] if note else []
+    below = [_cut(Text(visible(note), style="bold yellow"), room)] if note else []
     targets = _targets(snapshot, room)
     findings = _findings(snapshot)
     workers = _workers(snapshot)
@@ -96,6 +98,7 @@ def speed_text(snapshot: Snapshot) -> str:
 
 def plain(snapshot: Snapshot) -> str:
     """One line without anything that moves."""
+    snapshot = legible(snapshot)
     done = f"{snapshot.done}" if snapshot.total is None else f"{snapshot.done}/{snapshot.total}"
     if snapshot.elapsed is None:
         state = snapshot.ended or "running time not known"
@@ -138,9 +141,11 @@ def _targets(snapshot: Snapshot, room: int) -> list[Text]:
     if rows is tall:
         lines += [Text(f"{of.target} failed: {_failures(of)}") for of in snapshot.targets if of.failures]
     lines[0].stylize("bold")
+    if not any(of.measured for of in snapshot.targets):
+        return lines
     if snapshot.one_rate:
         lines.append(Text("In brackets: 95 % interval in per cent, valid at every look.", style="dim"))
-    elif any(of.measured for of in snapshot.targets):
+    else:
         lines.append(Text("Of several problems together: shares, no rates, so without intervals.", style="dim"))
     return lines
 
@@ -310,6 +315,7 @@ def _cut(line: Text, room: int) -> Text:
 
 def lines_of(snapshot: Snapshot, width: int) -> Iterator[str]:
     """The view without bar and colour, of any height, for a pipe or to stay on the screen."""
+    snapshot = legible(snapshot)
     yield headline(snapshot)
     yield status(snapshot)
     for section in (_targets(snapshot, width), _findings(snapshot), _workers(snapshot)):

@@ -18,10 +18,12 @@ from fuzz import duration
 from fuzz.budget import DECIDED, OVER
 from fuzz.lock import alive, read_owner
 from fuzz.log import LOG, latest, snapshot_of
+from fuzz.say import say
 from fuzz.snapshot import MOST_FINDINGS, Snapshot
 from fuzz.terminal import PATIENT_AFTER, PATIENT_SECONDS, PLAIN_SECONDS, can_move
 from fuzz.view import lines_of, plain, view
 from results.errors import StoreError
+from results.layout import TextConsole
 from results.manifest import MANIFEST, read_manifest, resume_command
 
 STALE_SECONDS = 45.0
@@ -170,24 +172,24 @@ def _from_rows(directory: Path) -> Snapshot:
 def _print(sight: Sight) -> None:
     width = Console().width - 1 if sys.stdout.isatty() else PIPED_WIDTH
     for line in lines_of(sight.snapshot, width):
-        print(line)
+        say(line)
     if sight.note:
-        print(f"\n{sight.note}")
-    sys.stdout.flush()
+        say("")
+        say(sight.note)
 
 
 def _lines(directory: Path) -> None:
     """A line every few seconds, every minute once nobody waits for the next one; at the end everything."""
     started = time.monotonic()
     while not (sight := look(directory)).over:
-        print("; ".join(filter(None, (plain(sight.snapshot), sight.note))), flush=True)
+        say("; ".join(filter(None, (plain(sight.snapshot), sight.note))))
         time.sleep(PLAIN_SECONDS if time.monotonic() - started <= PATIENT_AFTER else PATIENT_SECONDS)
     _print(sight)
 
 
 def _live(directory: Path) -> None:
     """A screen of its own, so that the terminal may be resized; the last look stays behind."""
-    console = Console(markup=False, highlight=False)
+    console = TextConsole(highlight=False)
     with Live(console=console, screen=True, auto_refresh=False, vertical_overflow="crop") as live:
         while not (sight := look(directory)).over:
             live.update(view(sight.snapshot, console.width, console.height, sight.note), refresh=True)

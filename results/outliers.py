@@ -79,7 +79,7 @@ def blame(results: Results) -> Blame:
 def causes(results: Results) -> Causes | None:
     """What is known about the outputs more than 1e-1 from the truth; None where there is none."""
     source = f"""
-        SELECT *, NOT underflow AND rel_max <= 2 * moved AS conditioned
+        SELECT *, NOT underflow AND NOT isnan(rel_max) AND rel_max <= 2 * moved AS conditioned
         FROM (SELECT *, {unit_sql("dtype")} * rel_amplification AS moved,
                      coalesce(abs(rel_truth) < {smallest_normal_sql("dtype")}, false) AS underflow
               FROM trials WHERE above_1e01 > 0)

@@ -10,7 +10,7 @@ from rich.text import Text
 from results.accuracy import EXHAUSTIVE, lines
 from results.findings import accusations, findings
 from results.headline import headline
-from results.layout import say
+from results.layout import line_of, say
 from results.outliers import blame
 from results.reading import Results
 from results.report_accuracy import print_accuracy
@@ -49,7 +49,7 @@ def report(results: Results, console: Console, known: Sorted | None = None) -> N
 def print_answer(results: Results, groups: list[FindingGroup], console: Console, soft_wrap: bool = False) -> None:
     """The headline in colour, and below it what it did not have room for."""
     first, *rest = answer(results, groups).split("\n")
-    console.print(Text(first, style="bold red" if groups else "bold green"), soft_wrap=soft_wrap)
+    console.print(Text(line_of(first), style="bold red" if groups else "bold green"), soft_wrap=soft_wrap)
     for line in rest:
         say(console, line)
 
@@ -62,14 +62,24 @@ def answer(results: Results, groups: list[FindingGroup]) -> str:
         SELECT count(DISTINCT target) AS ran, coalesce(max(elements), 1) AS elements FROM trials
         WHERE verdict <> 'unsupported'
     """)
+    if not groups and not setting(results).trials:
+        return empty(results)
     if not groups and seen["elements"] == 0:
         return "Nothing was measured: the outputs of these problems have no elements."
     return headline(accusations(results), blame(results), seen["ran"], decided_not, measured)
 
 
+def empty(results: Results) -> str:
+    """What to say of a campaign whose finished shards hold no row."""
+    return f"Nothing was measured: {results.directories[0]} holds no trial."
+
+
 def _campaign(results: Results, console: Console, known: Sorted | None) -> None:
-    groups = findings(results)
     ran = setting(results)
+    if not ran.trials:
+        say(console, empty(results), indent=0)
+        return
+    groups = findings(results)
     print_answer(results, groups, console)
     print_setting(results, ran, console)
     if results.plan == EXHAUSTIVE:

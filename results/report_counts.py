@@ -149,7 +149,6 @@ def _explain_intervals(results: Results, tallies: Sequence[Tally], refused: str,
     text = "In brackets: exact 95 % confidence interval in per cent (Clopper-Pearson)."
     fewest = min((tally.trials for tally in tallies if tally.trials), default=0)
     if fewest and any(0 in (tally.above_1e01, tally.flagged) for tally in tallies):
-        text += (
-            f" No event in {count(fewest)} trials excludes rates above {short(one_sided_upper(0, fewest))} (one-sided)."
-        )
+        excluded = f"rates above {short(one_sided_upper(0, fewest))} (one-sided)"
+        text += f" No event in {count(fewest)} {'trial' if fewest == 1 else 'trials'} excludes {excluded}."
     say(console, text)

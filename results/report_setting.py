@@ -59,7 +59,7 @@ def trials_line(results: Results, ran: Setting) -> str:
     """Trials, seed and plan; whether some are missing."""
     seeds = ", ".join(str(seed) for seed in ran.seeds[:_SHOWN])
     plan = f", plan {results.plan}" if results.plan else ""
-    line = f"{count(ran.trials)} trials, seed {seeds}{plan}"
+    line = f"{count(ran.trials)} {'trial' if ran.trials == 1 else 'trials'}, seed {seeds}{plan}"
     wanted = _wanted(results.manifest, ran)
     if wanted is not None and ran.trials < wanted:
         line += f"; INCOMPLETE: {count(wanted)} were planned, run {resume_command(results.directories[0])}"

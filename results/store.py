@@ -111,12 +111,14 @@ class Store:
         write(self.parts / name, encode(rows, COLUMNS, [shard], done=done))
 
     def check(self) -> None:
-        """Read every file in full. StoreError names the first that is damaged or missing, and counts the rest."""
-        broken: list[StoreError] = []
+        """Read every file in full. StoreError names the first that is damaged or missing, and counts the rest, or the
+        first that cannot be read or was written by a newer ulpfuzz.
+        """
+        broken: list[DamagedFile] = []
         for path in (folder / name for name in self._names() for folder in (self.parts, self.elements)):
             try:
                 verify(path)
-            except StoreError as error:
+            except DamagedFile as error:
                 broken.append(error)
         if broken:
             more = f" ({len(broken) - 1} more damaged files)" if len(broken) > 1 else ""

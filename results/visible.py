@@ -27,3 +27,11 @@ def _escape(found: re.Match[str]) -> str:
 
 def _escape_but_tabs(found: re.Match[str]) -> str:
     return "\t" if found[0] == "\t" else _escape(found)
+
+
+def shortened(text: str, most: int) -> str:
+    """The start of a long text, with its length behind it."""
+    if len(text) <= most:
+        return text
+    tail = f"\u2026 ({len(text):,} characters)"
+    return text[: most - len(tail)] + tail

@@ -12,6 +12,7 @@ from fuzz.reproduction.case import read_case
 from fuzz.reproduction.replay import MOVED, NOT_RUN, STILL, cases_in, replay
 from fuzz.reproduction.subject import find
 from fuzz.reproduction.writing import Wanted, Writing
+from fuzz.say import say, tell
 from fuzz.worker_process import start
 from results.errors import ResultsError
 
@@ -30,7 +31,7 @@ def write(directory: Path, name: str, wanted: Wanted, extensions: Sequence[Path]
         raise InternalError(f"the process that looked at {name} died (signal {-code}): a kernel that it ran ended it")
     if wanted.json is not None and code == FOUND:
         (outcome,) = replay([read_case(wanted.json)])
-        print(f"{wanted.json}: {outcome.line}")
+        say(f"{wanted.json}: {outcome.line}")
     return code
 
 
@@ -38,12 +39,13 @@ def show_case(path: Path, extensions: Sequence[Path] = ()) -> int:
     """Run a case file: 1 where it gives what it gave, or something else that counts against the kernel."""
     (outcome,) = replay(cases_in([path], tuple(extensions)))
     case, answer = outcome.case, outcome.answer
-    print(case.title)
+    say(case.title)
     if answer.value:
-        print(f"value {answer.value}\ntruth {answer.truth}")
+        say(f"value {answer.value}")
+        say(f"truth {answer.truth}")
     if answer.detail:
-        print(f"{answer.verdict}: {answer.detail}")
-    print(outcome.line)
+        say(f"{answer.verdict}: {answer.detail}")
+    say(outcome.line)
     if outcome.status == NOT_RUN:
         raise UserError(f"the case cannot be run here: {answer.reason}")
     return FOUND if outcome.status in (STILL, MOVED) else 0
@@ -55,7 +57,7 @@ def replay_all(places: Sequence[Path], extensions: Sequence[Path] = ()) -> int:
         raise UserError("name a campaign directory or a case file: `ulpfuzz replay DIR`")
     counts: dict[str, int] = {}
     for outcome in replay(cases_in(places, tuple(extensions))):
-        print(outcome.line, flush=True)
+        say(outcome.line)
         counts[outcome.status] = counts.get(outcome.status, 0) + 1
     print(", ".join(f"{count} {status}" for status, count in counts.items()) or "no findings to run again")
     return FOUND if counts.get(STILL) or counts.get(MOVED) else 0
@@ -67,6 +69,6 @@ def _child(directory: Path, name: str, wanted: Wanted, extensions: tuple[Path, .
         code = Writing(find(directory, name, extensions), wanted).run()
         sys.stdout.flush()
     except (UserError, ResultsError, InternalError) as error:
-        print(f"ulpfuzz: {error}", file=sys.stderr)
+        tell(f"ulpfuzz: {error}")
         code = error.exit_code
     sys.exit(code)

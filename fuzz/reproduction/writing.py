@@ -24,6 +24,7 @@ from fuzz.reproduction.specimen import (
     kinds_of,
 )
 from fuzz.reproduction.subject import Subject, specimen
+from fuzz.say import say
 from fuzz.shrinking.looking import Looker
 from fuzz.shrinking.record import specimen_of, stored
 from fuzz.shrinking.shrinker import aim_of, shrink_subject
@@ -135,16 +136,16 @@ class Writing:
         script, test, report = self._wanted.script, self._wanted.pytest, self._wanted.markdown
         stage, text, ran = self.smallest(found, script)
         if script is not None:
-            print(f"{script}: exits 1, the defect is there ({_shown(ran)})")
+            say(f"{script}: exits 1, the defect is there ({_shown(ran)})")
         if test is not None:
             save(test, text.test())
             save_beside(text, test)
-            print(f"{test}: a test that fails while the defect is there")
+            say(f"{test}: a test that fails while the defect is there")
         if report is not None:
             known = facts(self._examiner, *stage) if stage.failing.position >= 0 else None
             save(report, markdown(self._subject, stage.specimen, text, known, ran))
             save_beside(text, report)
-            print(f"{report}: a report with the script's output")
+            say(f"{report}: a report with the script's output")
 
     def _write_case(self, found: list[Stage]) -> None:
         """By value where that has the same verdict, else by draw."""

@@ -15,6 +15,7 @@ from fuzz.directory import CampaignDirectory
 from fuzz.errors import Interrupted, UserError
 from fuzz.interrupts import Interrupt, gentle_interrupts
 from fuzz.reproduction.subject import Subject, every_group, find_group, open_campaign, subject_of
+from fuzz.say import tell
 from fuzz.schedules import OPTIONS
 from fuzz.shrinking.isolation import explained
 from fuzz.shrinking.record import case_of, store, stored
@@ -133,7 +134,7 @@ def _primitives(subject: Subject, shrunk: Shrunk) -> tuple[str, ...]:
 
 
 def _say(group: FindingGroup, what: str) -> None:
-    print(f"{group.id}  {group.title}: {what}", file=sys.stderr, flush=True)
+    tell(f"{group.id}  {group.title}: {what}")
 
 
 def _out_of_time(groups: Sequence[FindingGroup]) -> None:

@@ -7,6 +7,7 @@ import time
 
 from fuzz.shrinking.search import Search
 from fuzz.terminal import can_move
+from results.visible import visible
 
 TERMINAL_SECONDS, PLAIN_SECONDS = 0.2, 10.0
 """Between two lines: on a terminal one replaces the other, elsewhere they stay."""
@@ -34,7 +35,7 @@ class Progress:
             return
         self._last = time.monotonic()
         elements = sum(values.size for values in search.best.specimen.arrays.values())
-        line = f"shrinking {self._subject}: {search.evaluations:,} looked at, {elements:,} elements left"
+        line = f"shrinking {visible(self._subject)}: {search.evaluations:,} looked at, {elements:,} elements left"
         if self._moves:
             print(f"\r{line:<{self._width}}", end="", file=sys.stderr, flush=True)
             self._width = len(line)

@@ -138,5 +138,7 @@ def _notes(results: Results, of: str) -> tuple[str, ...]:
     fewest = min((tally.trials for tally in against_truth(results) if tally.trials), default=0)
     if fewest and not ended_by_decision(results):
         excluded = percent(one_sided_upper(0, fewest))
-        found.append(f"No event in {count(fewest)} trials excludes rates above {excluded} % (one-sided).")
+        found.append(
+            f"No event in {count(fewest)} {'trial' if fewest == 1 else 'trials'} excludes rates above {excluded} % (one-sided)."
+        )
     return tuple(found)
