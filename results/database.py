@@ -50,10 +50,15 @@ class Database:
 
     def __init__(self) -> None:
         self._connection = duckdb.connect(":memory:", config=dict(_CONFIGURATION))
+        self._later: dict[str, Callable[[], pa.Table]] = {}
 
     def add(self, name: str, table: Any) -> None:
-        """Make an Arrow table or dataset known by a name, before `lock` or after it."""
+        """Make an Arrow table or dataset known by a name."""
         self._connection.register(name, table)
+
+    def add_later(self, name: str, make: Callable[[], pa.Table]) -> None:
+        """The same for a table that takes a while: it is made for the first query whose text has the name."""
+        self._later[name] = make
 
     def view(self, name: str, query: str) -> None:
         """Make the answer of a query known by a name."""
@@ -73,7 +78,10 @@ class Database:
         return self._run(relation.to_arrow_table)
 
     def batches(self, query: str, rows: int = BATCH_ROWS) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """The schema of the answer, and its rows as they are computed; errors as in `table`."""
+        """The schema of the answer, and its rows as they are computed; errors as in `table`.
+
+        There can be no other query before the last row is read.
+        """
         relation = self.relation(query)
         reader = self._run(lambda: relation.to_arrow_reader(rows))
         return reader.schema, self._read(reader)
@@ -81,6 +89,8 @@ class Database:
     def relation(self, query: str) -> Any:
         """The query as a DuckDBPyRelation, run when it is asked for rows; errors as in `table`."""
         self._require_select(query)
+        for name in [name for name in self._later if name in query.casefold()]:
+            self.add(name, self._later.pop(name)())
         return self._run(lambda: self._connection.sql(query))
 
     def _read(self, reader: Any) -> Iterator[pa.RecordBatch]:
@@ -112,22 +122,23 @@ class Database:
             return self._translated(work)
         outcome: list[Value] = []
         failure: list[BaseException] = []
+        ended = threading.Event()  # Thread.join takes an interrupted thread for an ended one (Python 3.11)
 
         def run() -> None:
             try:
                 outcome.append(self._translated(work))
             except BaseException as error:  # noqa: BLE001 raised again below, in the thread that waits
                 failure.append(error)
+            finally:
+                ended.set()
 
-        thread = threading.Thread(target=run, name="query", daemon=True)
-        thread.start()
+        threading.Thread(target=run, name="query", daemon=True).start()
         try:
-            while thread.is_alive():
-                thread.join(_TICK_SECONDS)
+            ended.wait()
         except KeyboardInterrupt:
-            while thread.is_alive():  # again, for a query that had not begun
+            while not ended.is_set():  # again, for a query that had not begun
                 self._connection.interrupt()
-                thread.join(_TICK_SECONDS)
+                ended.wait(_TICK_SECONDS)
             raise
         if failure:
             raise failure[0]

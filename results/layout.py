@@ -23,8 +23,7 @@ WIDE = 110
 
 _INDENT = 2
 _LONGEST, _LONGEST_CELL = 2000, 300
-"""Characters of a paragraph and of a line in a cell; of longer ones the start is shown."""
-_CELL_LINES = 8
+"""Characters of a paragraph and of a cell; of longer ones the start is shown."""
 _SPACE = re.compile(r"[\t\n\x0b\x0c\r\x85\u2028\u2029]+")
 
 _WRAP: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
@@ -108,11 +107,11 @@ def percent_of(k: int, n: int) -> str:
     return f"{percent(k / n)} %" if n else "-"
 
 
-def interval_cell(interval: Interval, console: Console) -> str:
+def interval_cell(interval: Interval, console: Console) -> Text:
     """Count, rate and interval: "32 = 0.64 % [0.44, 0.90]", on two lines where the console is narrow."""
     between = " " if console.width >= WIDE else "\n"
     low, high = percent(interval.low), percent(interval.high)
-    return f"{interval.k:,} = {percent(interval.rate)} %{between}[{low}, {high}]"
+    return Text(f"{interval.k:,} = {percent(interval.rate)} %{between}[{low}, {high}]")
 
 
 def verdict_text(name: str | None, finding: bool) -> Text:
@@ -121,8 +120,7 @@ def verdict_text(name: str | None, finding: bool) -> Text:
 
 
 def _cell(text: str) -> str:
-    """Lines of a cell stay; nothing else in it is obeyed."""
-    return "\n".join(line_of(line, _LONGEST_CELL) for line in text.split("\n")[:_CELL_LINES])
+    return line_of(text, _LONGEST_CELL)
 
 
 def _is_number(cell: str | Text) -> bool:

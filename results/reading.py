@@ -36,7 +36,6 @@ class Results:
         self.directories = tuple(directories)
         self.manifests: tuple[dict[str, Any], ...] = tuple(read_manifest(path) for path in self.directories)
         self._answers: dict[str, pa.Table] = {}
-        self._has_findings = False
         self._snapshots = [Snapshot(Store(path), verify=verify) for path in self.directories]
 
     @property
@@ -87,11 +86,11 @@ class Results:
 
         The query can read nothing else and write nothing. Raises QueryError, one line, for a query that fails.
         """
-        return self._asked(query).table(query)
+        return self._database.table(query)
 
     def batches(self, query: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """The same for an answer of any size: its schema, and its rows as they are computed."""
-        return self._asked(query).batches(query)
+        return self._opened().batches(query)
 
     def relation(self, query: str = "trials") -> Any:
         """A SELECT, or the name of a table, as a DuckDB relation: nothing is computed before it is asked for rows.
@@ -99,7 +98,7 @@ class Results:
         Its connection reads these tables only, as that of `sql`. Keep the Results for as long as the relation.
         """
         query = f"FROM {query}" if query.isidentifier() else query
-        return self._asked(query).relation(query)
+        return self._related.relation(query)
 
     def pandas(self, query: str = "FROM trials") -> Any:
         """The answer of `sql` as a pandas DataFrame; whole numbers stay whole where some are null (Int64).
@@ -126,6 +125,16 @@ class Results:
 
     @functools.cached_property
     def _database(self) -> Database:
+        """For answers that are read at once."""
+        return self._opened()
+
+    @functools.cached_property
+    def _related(self) -> Database:
+        """For relations, which may be joined with each other and hold their connection while they are read."""
+        return self._opened()
+
+    def _opened(self) -> Database:
+        from results.findings_file import finding_table
         from results.tables import column_table, of_campaigns, verdict_table
 
         names = [str(path) for path in self.directories]
@@ -143,18 +152,10 @@ class Results:
         database.add("elements", of_campaigns(names, ELEMENT_COLUMNS, files, copies))
         database.add("verdicts", verdict_table())
         database.add("columns", column_table())
+        database.add_later("findings", lambda: finding_table(self))
         database.view("trials", _TRIALS)
         database.lock()
         return database
-
-    def _asked(self, query: str) -> Database:
-        """The connection, with the table of findings where the query may name it: they take a while to compute."""
-        if "findings" in query.casefold() and not self._has_findings:
-            from results.findings_file import finding_table
-
-            self._has_findings = True
-            self._database.add("findings", finding_table(self))
-        return self._database
 
 
 class Snapshot:

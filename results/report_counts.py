@@ -114,12 +114,12 @@ def why_no_rate(results: Results) -> str:
     return ""
 
 
-def _often(results: Results, tally: Tally, refused: str, console: Console) -> tuple[str, ...]:
+def _often(results: Results, tally: Tally, refused: str, console: Console) -> tuple[str | Text, ...]:
     above = (_cell(results, tally, k, refused, console) for k in (tally.above_1e01, tally.above_1e02))
     return (count(tally.trials), *above)
 
 
-def _cell(results: Results, tally: Tally, k: int, refused: str, console: Console) -> str:
+def _cell(results: Results, tally: Tally, k: int, refused: str, console: Console) -> str | Text:
     if not tally.trials:
         return "-"
     if refused:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.text import Text
 
 from results.errors import InvalidRate
 from results.layout import count, heading, interval_cell, percent_of, say, short, table, verdict_text
@@ -89,9 +90,9 @@ def _print_healthy(rest: Sequence[OperatorTally], telling: set[str], console: Co
         say(console, f"Operators within rounding on every target ({len(whole)}): {', '.join(whole)}.")
 
 
-def _problem_rows(outliers: RateTable, flagged: RateTable, console: Console) -> list[tuple[str, ...]]:
+def _problem_rows(outliers: RateTable, flagged: RateTable, console: Console) -> list[tuple[str | Text, ...]]:
     varying = _varying(outliers, ("dims", "attributes", "recipes", "home"))
-    rows: list[tuple[str, ...]] = []
+    rows: list[tuple[str | Text, ...]] = []
     before = None
     for one, other in zip(outliers.rows, flagged.rows, strict=True):
         group = one.group
@@ -116,7 +117,7 @@ def _refusal(results: Results) -> str:
     return ""
 
 
-def _flagged(results: Results, tally: OperatorTally, refused: str, console: Console) -> str:
+def _flagged(results: Results, tally: OperatorTally, refused: str, console: Console) -> str | Text:
     if not tally.trials:
         return "-"
     if not refused:

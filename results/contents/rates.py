@@ -138,7 +138,6 @@ def _notes(results: Results, of: str) -> tuple[str, ...]:
     fewest = min((tally.trials for tally in against_truth(results) if tally.trials), default=0)
     if fewest and not ended_by_decision(results):
         excluded = percent(one_sided_upper(0, fewest))
-        found.append(
-            f"No event in {count(fewest)} {'trial' if fewest == 1 else 'trials'} excludes rates above {excluded} % (one-sided)."
-        )
+        trials = f"{count(fewest)} {'trial' if fewest == 1 else 'trials'}"
+        found.append(f"No event in {trials} excludes rates above {excluded} % (one-sided).")
     return tuple(found)
