@@ -5,13 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fuzz.commands import console
-from fuzz.errors import UserError
+from fuzz.errors import Interrupted, UserError
 from fuzz.reproduction.saving import storing
 from fuzz.say import tell
 from results.layout import count
 from results.reading import open as open_results
+
+if TYPE_CHECKING:
+    from results.reading import Results
 
 
 def sql(words: Sequence[str], csv: Path | None = None, json: bool = False, rows: int | None = None) -> int:
@@ -20,10 +24,6 @@ def sql(words: Sequence[str], csv: Path | None = None, json: bool = False, rows:
     `words` are the directories, then the query. QueryError for a query that cannot be run, StorageError for a file
     that cannot be written.
     """
-    from results.export import save_answer
-    from results.plain import json_lines
-    from results.report_answer import print_answer
-
     if csv is not None and json:
         raise UserError("--csv and --json both say where the answer goes: leave one out")
     if csv is not None and csv.suffix.lower() != ".csv":
@@ -36,10 +36,22 @@ def sql(words: Sequence[str], csv: Path | None = None, json: bool = False, rows:
     directories = [Path(place) for place in places]
     distinct(directories)
     results = open_results(*directories)
+    try:
+        _answer(results, query, csv, json, rows)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted: the query was ended") from None
+    return 0
+
+
+def _answer(results: Results, query: str, csv: Path | None, json: bool, rows: int | None) -> None:
+    from results.export import save_answer
+    from results.plain import json_lines
+    from results.report_answer import print_answer
+
     if csv is not None:
         with storing(csv):
             _wrote(csv, save_answer(results, query, csv))
-        return 0
+        return
     schema, batches = results.batches(query)
     if json:
         for piece in json_lines(schema, batches):
@@ -47,7 +59,6 @@ def sql(words: Sequence[str], csv: Path | None = None, json: bool = False, rows:
         sys.stdout.buffer.flush()
     else:
         print_answer(schema, batches, console(), rows)
-    return 0
 
 
 def export(directories: Sequence[Path], file: Path, table: str) -> int:

@@ -36,7 +36,8 @@ Write: TypeAlias = Callable[[pa.RecordBatch], None]
 def _parquet(path: Path, schema: pa.Schema) -> Iterator[Write]:
     strings = [field.name for field in schema if pa.types.is_string(field.type)]
     gathered: list[pa.RecordBatch] = []
-    with pq.ParquetWriter(str(path), schema, compression="zstd", use_dictionary=strings) as file:
+    options = {"compression": "zstd", "use_dictionary": strings}
+    with path.open("wb") as sink, pq.ParquetWriter(sink, schema, **options) as file:
 
         def flush() -> None:
             if gathered:
@@ -55,13 +56,13 @@ def _parquet(path: Path, schema: pa.Schema) -> Iterator[Write]:
 @contextmanager
 def _csv(path: Path, schema: pa.Schema) -> Iterator[Write]:
     spelled = for_csv(schema)
-    with csv.CSVWriter(str(path), spelled) as file:
+    with path.open("wb") as sink, csv.CSVWriter(sink, spelled) as file:
         yield lambda batch: file.write_batch(as_csv(batch, spelled))
 
 
 @contextmanager
 def _arrow(path: Path, schema: pa.Schema) -> Iterator[Write]:
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as file:
+    with path.open("wb") as sink, pa.ipc.new_file(sink, schema) as file:
         yield file.write_batch
 
 

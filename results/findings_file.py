@@ -69,12 +69,12 @@ def finding_table(results: Results) -> pa.Table:
     from results.reading import Results as Opened
 
     tables = [arrow_schema([*FINDING_COLUMNS, CAMPAIGN]).empty_table()]
-    for path in results.directories:
+    for path, name in zip(results.directories, results.names, strict=True):
         kept = read_findings(path)
         if kept is None:
             one = results if len(results.directories) == 1 else Opened([path], verify=False)
             kept = [*findings(one), *composed_findings(one)]
-        tables.append(named(to_table([_row(group) for group in kept], FINDING_COLUMNS), str(path)))
+        tables.append(named(to_table([_row(group) for group in kept], FINDING_COLUMNS), name))
     return pa.concat_tables(tables)
 
 

@@ -39,6 +39,11 @@ class Results:
         self._snapshots = [Snapshot(Store(path), verify=verify) for path in self.directories]
 
     @property
+    def names(self) -> list[str]:
+        """The directories as the column `campaign` has them: bytes that are no UTF-8 as escapes."""
+        return [str(path).encode(errors="backslashreplace").decode() for path in self.directories]
+
+    @property
     def manifest(self) -> dict[str, Any]:
         """campaign.json of the first (mostly the only) directory; `manifests` has them all."""
         return self.manifests[0]
@@ -137,7 +142,7 @@ class Results:
         from results.findings_file import finding_table
         from results.tables import column_table, of_campaigns, verdict_table
 
-        names = [str(path) for path in self.directories]
+        names = self.names
         snapshots = self._snapshots
         database = Database()
         if sum(snapshot.count for snapshot in snapshots) <= _IN_MEMORY:
