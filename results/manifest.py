@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,6 +27,10 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     path = directory / MANIFEST
     if not directory.exists():
         raise ResultsError(f"there is no directory {directory}: give the directory of a campaign")
+    try:
+        os.fspath(directory).encode()
+    except UnicodeEncodeError:  # Arrow takes no others
+        raise ResultsError(f"the name {directory} is no UTF-8 text: rename the directory") from None
     if not directory.is_dir():
         raise ResultsError(f"{directory} is a file: give the directory of a campaign")
     if not path.exists():

@@ -18,6 +18,7 @@ from odd_campaigns import HOSTILE, ODD, UNREADABLE
 
 from fuzz.backends import BACKENDS
 from fuzz.cli import invoke
+from results.known import TABLE
 
 READING: dict[str, tuple[str, ...]] = {
     "report": ("DIR...",),
@@ -35,6 +36,10 @@ FOUND = {
     "old_and_new", "several_plans", "hostile",
 }  # fmt: skip
 """Campaigns with findings: `report` and `findings` end with 1."""
+
+FEW = {"no_rows", "nan_only", "all_crashed", "mixed_schema", "newer"}
+SLOW = ("report-files", "findings-json")
+"""Commands that take longer meet a few only."""
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe]")
 
@@ -56,8 +61,10 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del BACKENDS[name]
 
 
-@pytest.mark.parametrize("command", READING)
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [(name, command) for name in ODD for command in READING if command not in SLOW or name in FEW],
+)
 def test_every_command_answers(name: str, command: str, tmp_path: Path, capsys: Any) -> None:
     code = run(command, ODD[name](tmp_path))
     said = capsys.readouterr()
@@ -126,12 +133,12 @@ def test_names_and_messages_are_text_in_a_page(tmp_path: Path) -> None:
     page = Page(Path("page.html").read_text("utf-8"))
     assert HOSTILE[0] in page.text
     assert "[bold red]x[/] \ufffd[31mred" in page.text
-    assert not page.tags & {"b", "i", "img", "iframe"}
+    assert not page.tags & {"i", "img", "iframe"}
     assert Path("page.html").read_text().count("<script") == 1
     text = Path("page.md").read_text("utf-8")
     assert not CONTROL.search(text)
     assert "<script" not in re.sub(r"```.*?```", "", text, flags=re.DOTALL).replace("\\<script", "")
-    assert "@e" not in text
+    assert "@e" not in re.sub(r"(`{3,}).*?\1", "", text, flags=re.DOTALL)
     tables = [line for line in text.splitlines() if line.startswith("|")]
     counts = [len(re.findall(r"(?<!\\)\|", line)) for line in tables]
     assert all(count > 2 for count in counts)
@@ -153,8 +160,11 @@ def test_names_and_messages_are_text_in_other_forms(tmp_path: Path, capsys: Any)
     assert {finding["operator"] for finding in told} <= set(HOSTILE)
     assert invoke(["findings", str(place), "--write-known", "known.toml"]) == 1
     known = tomllib.loads(Path("known.toml").read_text("utf-8"))
-    assert {entry["operator"] for entry in known["finding"]} <= set(HOSTILE)
-    assert invoke(["findings", str(place), "--known", "known.toml"]) in (0, 2)
+    assert {entry["operator"] for entry in known[TABLE]} <= set(HOSTILE)
+    Path("known.toml").write_text(
+        Path("known.toml").read_text("utf-8").replace('reason = ""', 'reason = "so"'), "utf-8"
+    )
+    assert invoke(["findings", str(place), "--known", "known.toml"]) == 0
 
 
 def test_an_error_shows_a_hostile_path_as_text(tmp_path: Path, capsys: Any) -> None:
@@ -168,12 +178,15 @@ def test_an_error_shows_a_hostile_path_as_text(tmp_path: Path, capsys: Any) -> N
 
 def test_a_query_on_a_hostile_path(tmp_path: Path, capsys: Any) -> None:
     (place,) = odd_campaigns.healthy(tmp_path)
-    named = place.rename(tmp_path / "n\udcffo\x1b[31m")
+    named = place.rename(tmp_path / "n\x1b[31m\n::error::x")
     assert run("sql", [named]) == 0
-    assert "n\\udcffo\\x1b[31m" in capsys.readouterr().out
+    assert "n\\x1b[31m\\n::error::x" in capsys.readouterr().out
+    unreadable = named.rename(tmp_path / "n\udcff")
+    assert run("sql", [unreadable]) == 2
+    assert capsys.readouterr().err.endswith("n\\udcff is no UTF-8 text: rename the directory\n")
 
 
-@pytest.mark.parametrize("name", ["half_written", "mixed_schema", "older", "nan_only", "no_rows"])
+@pytest.mark.parametrize("name", ["half_written", "mixed_schema", "no_rows"])
 def test_compact_keeps_every_row(name: str, tmp_path: Path, capsys: Any) -> None:
     import results
 
@@ -184,14 +197,14 @@ def test_compact_keeps_every_row(name: str, tmp_path: Path, capsys: Any) -> None
     assert repr(results.open(place).rows().to_pylist()) == before
 
 
-@pytest.mark.parametrize("name", ["healthy", "older", "no_rows"])
+@pytest.mark.parametrize("name", ["older", "no_rows"])
 def test_table_says_what_it_needs(name: str, tmp_path: Path, capsys: Any) -> None:
     places = ODD[name](tmp_path)
     assert invoke(["table", *map(str, places)]) == 2
     assert "no campaign over all numbers of a format: start one with" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["first_shard_only", "half_written", "older"])
+@pytest.mark.parametrize("name", ["half_written", "older"])
 def test_resume_computes_what_is_missing(name: str, tmp_path: Path, capsys: Any) -> None:
     import results
 
