@@ -31,8 +31,9 @@ Merged parts and their elements are named by their first and last shard and thei
 Where several parts cover a shard, the highest generation counts: others wait to be deleted. `damaged/` holds files that
 were found damaged on resuming.
 
-In `results.open(DIR).sql(...)` the rows are the view `measurements`; `trials` is the part of it against the truth and
-without variant; `elements` and `verdicts` (name, severity, finding, sentence) are there, too.
+[sql.md](sql.md) says how to ask for these columns: in SQL, and in what `ulpfuzz export` writes, the rows are the table
+`measurements`, `trials` is the part of it against the truth and without variant, and every table has one more column,
+`campaign`: the directory as it was named.
 """
 
 
