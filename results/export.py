@@ -92,13 +92,17 @@ def export(results: Results, table: str, path: Path) -> int:
     """
     if table not in EXPORTED:
         raise ResultsError(f"there is no table {table!r} to export: name one of {', '.join(EXPORTED)}")
-    return save_answer(results, f"SELECT * FROM {table}", path)
+    return _save(path, lambda: results.stream(table))
 
 
 def save_answer(results: Results, query: str, path: Path) -> int:
     """The same for the answer of a query."""
+    return _save(path, lambda: results.batches(query))
+
+
+def _save(path: Path, ask: Callable[[], tuple[pa.Schema, Iterator[pa.RecordBatch]]]) -> int:
     form = format_of(path)
-    schema, batches = results.batches(query)
+    schema, batches = ask()
     rows = 0
     with replacing(path) as temporary, form(temporary, schema) as write:
         for batch in batches:

@@ -108,7 +108,7 @@ def _split(sources: Sequence[Path], rank: Ranks, groups: Sequence[Path], schema:
     try:
         writers += (pa.ipc.new_stream(str(group), wide, options=options) for group in groups)
         start = 0
-        for batch in _batches(sources, schema):
+        for batch in batches_of(sources, schema):
             if not batch.num_rows:
                 continue
             places = rank[start : start + batch.num_rows]
@@ -124,8 +124,8 @@ def _split(sources: Sequence[Path], rank: Ranks, groups: Sequence[Path], schema:
             stream.close()
 
 
-def _batches(sources: Sequence[Path], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows of the sources with the columns of `schema`."""
+def batches_of(sources: Sequence[Path], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows of the sources with the columns of `schema`, few at a time; those that a source lacks are null."""
     for source in sources:
         with pq.ParquetFile(source, pre_buffer=False) as file:
             known = set(file.schema_arrow.names)

@@ -97,6 +97,13 @@ class Results:
         """The same for an answer of any size: its schema, and its rows as they are computed."""
         return self._opened().batches(query)
 
+    def stream(self, table: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """All rows of a table as in `batches`, with memory that does not grow with their number.
+
+        Those of each campaign follow each other, in the order of its files.
+        """
+        return self._opened(reading_once=True).batches(f"SELECT * FROM {table}")
+
     def relation(self, query: str = "trials") -> Any:
         """A SELECT, or the name of a table, as a DuckDB relation: nothing is computed before it is asked for rows.
 
@@ -138,23 +145,24 @@ class Results:
         """For relations, which may be joined with each other and hold their connection while they are read."""
         return self._opened()
 
-    def _opened(self) -> Database:
+    def _opened(self, *, reading_once: bool = False) -> Database:
         from results.findings_file import finding_table
-        from results.tables import column_table, of_campaigns, verdict_table
+        from results.tables import column_table, of_campaigns, reader_of_campaigns, verdict_table
 
+        rows_of = reader_of_campaigns if reading_once else of_campaigns
         names = self.names
         snapshots = self._snapshots
         database = Database()
-        if sum(snapshot.count for snapshot in snapshots) <= _IN_MEMORY:
+        if not reading_once and sum(snapshot.count for snapshot in snapshots) <= _IN_MEMORY:
             counts = [*(s.whole for s in snapshots), *(s.partial_rows.num_rows for s in snapshots)]
             repeated = [pa.repeat(name, count) for name, count in zip(names * 2, counts, strict=True)]
             campaigns = pa.chunked_array(repeated, pa.string())
             database.add("measurements", self._table.append_column(CAMPAIGN.name, campaigns))
         else:
             files, copies = [s.rows for s in snapshots], [s.partial_rows for s in snapshots]
-            database.add("measurements", of_campaigns(names, COLUMNS, files, copies))
+            database.add("measurements", rows_of(names, COLUMNS, files, copies))
         files, copies = [s.elements for s in snapshots], [s.partial_elements for s in snapshots]
-        database.add("elements", of_campaigns(names, ELEMENT_COLUMNS, files, copies))
+        database.add("elements", rows_of(names, ELEMENT_COLUMNS, files, copies))
         database.add("verdicts", verdict_table())
         database.add("columns", column_table())
         database.add_later("findings", lambda: finding_table(self))

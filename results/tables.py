@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +12,8 @@ from pyarrow import fs
 
 from results.arrow import arrow_schema
 from results.columns import CAMPAIGN, COLUMNS, ELEMENT_COLUMNS, FINDING_COLUMNS, Column
+from results.database import BATCH_ROWS
+from results.merging import batches_of
 from results.verdicts import VERDICTS
 
 
@@ -30,6 +33,23 @@ def of_campaigns(
     ]
     tables = [named(copy, name) for name, copy in zip(names, copies, strict=True)]
     return ds.dataset([ds.FileSystemDataset(fragments, schema, parquet, local), ds.dataset(tables, schema=schema)])
+
+
+def reader_of_campaigns(
+    names: Sequence[str], columns: Sequence[Column], files: Sequence[Sequence[Path]], copies: Sequence[pa.Table]
+) -> pa.RecordBatchReader:
+    """The same rows, to be read once from the first to the last: one batch is in memory at a time.
+
+    A scan of the dataset reads many row groups ahead, which takes a gigabyte with all columns.
+    """
+    schema = arrow_schema(columns)
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        for name, some, copy in zip(names, files, copies, strict=True):
+            for batch in chain(batches_of(some, schema), copy.to_batches(BATCH_ROWS)):
+                yield batch.append_column(CAMPAIGN.name, pa.repeat(name, batch.num_rows))
+
+    return pa.RecordBatchReader.from_batches(arrow_schema([*columns, CAMPAIGN]), rows())
 
 
 def named(table: pa.Table, campaign: str) -> pa.Table:
