@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import odd_campaigns
+import pyarrow as pa
 import pytest
 
 import results
@@ -58,6 +59,17 @@ def test_campaigns_of_several_versions_are_one_table(tmp_path: Path) -> None:
     assert [(row["n"], row["known"]) for row in told] == [(8, 4), (8, 0), (8, 4)]
     assert found.rows().num_rows == 36
     assert len(found.pandas()) == 24 if _has_pandas() else True
+
+
+@pytest.mark.parametrize("table", ["measurements", "trials", "elements", "findings"])
+def test_a_stream_holds_what_sql_holds(table: str, tmp_path: Path) -> None:
+    found = results.open(*odd_campaigns.old_and_new(tmp_path), *odd_campaigns.half_written(tmp_path))
+    schema, batches = found.stream(table)
+    streamed = pa.Table.from_batches(batches, schema).to_pylist()
+    expected = found.sql(f"from {table}")
+    assert schema.names == expected.schema.names
+    assert streamed
+    assert sorted(map(repr, streamed)) == sorted(map(repr, expected.to_pylist()))
 
 
 def test_a_campaign_of_two_versions_is_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
