@@ -14,11 +14,12 @@ from fuzz.measure import Measurement
 from fuzz.oracle.constants import DEFAULT_PROFILE
 from fuzz.targets import Target
 from fuzz.thresholds import FLAG
-from results.columns import RUNGS, Row, rung_column
+from results.columns import ALLOWANCES, RUNGS, Row, allowance_column, rung_column
 from strategies.canonical import canonical
 from strategies.problem import Problem
 
 _RUNG_NAMES = tuple(rung_column(k) for k in RUNGS)
+_ALLOWANCE_NAMES = tuple(allowance_column(k) for k in ALLOWANCES)
 
 
 def trial_name(problem_id: str, index: int) -> str:
@@ -95,8 +96,10 @@ def figures(m: Measurement) -> Row:
         "inf_count": m.inf_count,
         "nonfinite_mismatch": m.nonfinite_mismatch,
         "overflow_explained": m.overflow_explained,
+        "truth_mean": m.truth_mean,
     }
     row.update(zip(_RUNG_NAMES, m.above, strict=True))
+    row.update(zip(_ALLOWANCE_NAMES, m.atols, strict=True))
     return row
 
 

@@ -11,13 +11,17 @@ Cell: TypeAlias = str | int | float | None
 Row: TypeAlias = dict[str, Cell]
 """Values by column name; a missing column is null."""
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 INTERNAL = ("float32", "storage", "beyond")
 """Values of the column `internal`, the most accurate first."""
 
 RUNGS: tuple[int, ...] = tuple(range(1, 13))
 """k of the relative-error ladder 1e-k."""
+
+
+ALLOWANCES: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 128, 512, 2048)
+"""Values of rtol, in units of u, beside which the atol is kept that a trial needs; with rtol = 0 it is `abs_max`."""
 
 
 class Column(Struct, frozen=True):
@@ -39,6 +43,24 @@ def _rung_columns() -> tuple[Column, ...]:
 def rung_column(k: int) -> str:
     """Name of the column that counts relative errors above 1e-k."""
     return f"above_1e{k:02d}"
+
+
+def allowance_column(multiple: int) -> str:
+    """Name of the column with the atol that a trial needs beside rtol = multiple * u."""
+    return f"atol_{multiple:04d}u"
+
+
+def _allowance_columns() -> tuple[Column, ...]:
+    return tuple(
+        Column(
+            allowance_column(k),
+            "float64",
+            "output units",
+            f"largest |error| - {k} u |truth|, 0 where none is positive: with rtol = {k} u a test passes from this atol on",
+            since=4,
+        )
+        for k in ALLOWANCES
+    )
 
 
 _BITS = "; only where the input is bits(...)"
@@ -137,6 +159,9 @@ COLUMNS: tuple[Column, ...] = (
         "amplification there: E/|truth|, error relative to the result per unit roundoff",
     ),
     *_rung_columns(),
+    # tolerances
+    Column("truth_mean", "float64", "output units", "mean of |truth| (or of the other target's values)", since=4),
+    *_allowance_columns(),
     # ulp
     Column("ulp_max", "float64", "ulp", "largest error in units in the last place of the truth at the target's dtype"),
     Column("ulp_index", "int64", "", "flat index of the largest ulp error"),

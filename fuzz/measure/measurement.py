@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from results.columns import RUNGS
+from results.columns import ALLOWANCES, RUNGS
 
 
 class Spot(Struct, frozen=True):
@@ -47,6 +47,10 @@ class Measurement(BoundFigures, frozen=True, kw_only=True):
     abs_mean: float = 0.0
     rel: Spot = Spot()
     above: tuple[int, ...] = (0,) * len(RUNGS)
+    truth_mean: float = 0.0
+    """Mean of |truth| over the elements where it is finite."""
+    atols: tuple[float, ...] = (0.0,) * len(ALLOWANCES)
+    """Smallest atol that passes beside rtol = k u, for the k of ALLOWANCES."""
     ulp_max: float = 0.0
     ulp_index: int = -1
     rho_mean: float = 0.0

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fuzz.measure.allowance import smallest_atols
 from fuzz.measure.measurement import Measurement, Spot
 from fuzz.measure.rungs import count_above
-from fuzz.measure.yardstick import Yardstick
+from fuzz.measure.yardstick import Yardstick, mean_of_finite
 
 Array = NDArray[Any]
 
@@ -46,7 +47,8 @@ class PairYardstick:
                 total = self._a.sum()
             rms = float(np.sqrt(np.dot(self._a, self._a) / self.size))
             np.abs(self._a, out=self._a)
-            abs_max = float(self._a.max())
+            worst = int(self._a.argmax())
+            abs_max = float(self._a[worst])
             yardstick.rho_of(self._a, self._c)
             rho_index = int(self._c.argmax())
             rho = float(self._c[rho_index]) / 2.0
@@ -58,6 +60,8 @@ class PairYardstick:
                 index = int(self._c.argmax())
             rel = float(self._c[index])
             above = count_above(self._c, rel, self._mask)
+            mean = mean_of_finite(self._b)
+            atols = smallest_atols(self._a, self._b, worst, index, yardstick.u, self._c, self._mask)
 
         def spot(largest: float, at: int) -> Spot:
             against = float(flat_b[at])
@@ -72,6 +76,8 @@ class PairYardstick:
             abs_mean=float(total) / self.size,
             rel=spot(rel, index),
             above=above,
+            truth_mean=mean,
+            atols=atols,
             rho=spot(rho, rho_index),
             **counts,
         )

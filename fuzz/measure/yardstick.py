@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzz.measure.against_bound import BoundYardstick
+from fuzz.measure.allowance import smallest_atols
 from fuzz.measure.measurement import Measurement
 from fuzz.measure.rungs import SPARSE, count_above
 from fuzz.measure.ulp import largest_ulp, over_ulp
@@ -18,6 +19,16 @@ from fuzz.oracle.passes import absolute, largest, smallest
 from strategies.precision import DType, precision
 
 Array = NDArray[Any]
+
+
+def mean_of_finite(size: Array) -> float:
+    """Mean of the finite elements; 0 where there is none."""
+    total = float(size.sum())
+    if np.isfinite(total):
+        return total / size.size
+    some = size[np.isfinite(size)]
+    return float((some / some.size).sum()) if some.size else 0.0
+
 
 _INSIDE = precision("float32")
 """What kernels for narrower formats compute in, if they do not round every intermediate to the format itself."""
@@ -28,7 +39,7 @@ class Yardstick(BoundYardstick):
 
     def __init__(self, size: int, dtype: DType, wide: np.dtype[Any]) -> None:
         super().__init__(size, dtype, wide)
-        self._over_value = np.empty(size, wide)
+        self._size, self._over_value = np.empty(size, wide), np.empty(size, wide)
         self._mask = np.empty(size, bool)
         self._by_bits = wide == np.float64 != np.dtype(dtype)  # else 1/ulp may be no number of the wide dtype
         self._two_levels = self.precision.digits < _INSIDE.digits
@@ -38,7 +49,7 @@ class Yardstick(BoundYardstick):
     def nbytes(self) -> int:
         """Of all buffers."""
         later = [array.nbytes for array in (self._over_ulp, self._rounded_truth) if array is not None]
-        return super().nbytes + self._over_value.nbytes + self._mask.nbytes + sum(later)
+        return super().nbytes + 2 * self._over_value.nbytes + self._mask.nbytes + sum(later)
 
     def refresh(
         self, truth: OutputTruth, overflow: Callable[[], Array], plain: Callable[[bool], Array] | None = None
@@ -66,7 +77,8 @@ class Yardstick(BoundYardstick):
 
     def _prepare(self) -> None:
         with np.errstate(all="ignore"):
-            size = absolute(self.value, out=self._work)
+            size = absolute(self.value, out=self._size)
+            self._mean = mean_of_finite(size)
             np.divide(1.0, size, out=self._over_value)
             self._normal = bool(smallest(size) >= self.precision.smallest_normal)
             self._zero_free = bool(np.isfinite(largest(self._over_value)))
@@ -78,19 +90,22 @@ class Yardstick(BoundYardstick):
         rms = float(np.sqrt(np.dot(e, e) / n))
         in_bounds = self._largest_rho()
         absolute(e, out=e)
-        abs_max = float(largest(e))
+        worst = int(e.argmax())
         internal = self._internal(counts, out) if self._two_levels else None
         rel, rel_index = self._largest_relative(out)
         above = count_above(self._scratch, rel, self._mask)
         ulp, ulp_index = self._largest_ulp(rel, out)
+        atols = smallest_atols(e, self._size, worst, rel_index, self.u, self._wide_output, self._mask)
         return Measurement(
             size=n,
             equal=ulp <= 0.5 and self._equal(out),
-            abs_max=abs_max,
+            abs_max=float(e[worst]),
             abs_rms=rms,
             abs_mean=total / n,
             rel=self._spot(rel, rel_index),
             above=above,
+            truth_mean=self._mean,
+            atols=atols,
             ulp_max=ulp,
             ulp_index=ulp_index,
             rho_mean=rho_mean,
@@ -153,7 +168,7 @@ class Yardstick(BoundYardstick):
         """error / |v|; 0 where the error is 0, infinite where only v is."""
         if self._zero_free:
             return np.multiply(error, self._over_value, out=out)
-        np.divide(error, np.abs(self.value), out=out)
+        np.divide(error, self._size, out=out)
         out[error == 0] = 0.0
         return out
 
