@@ -56,7 +56,7 @@ def _allowance_columns() -> tuple[Column, ...]:
             allowance_column(k),
             "float64",
             "output units",
-            f"largest |error| - {k} u |truth|, 0 where none is positive: with rtol = {k} u a test passes from this atol on",
+            f"largest |error| - {k} u |truth|, 0 where none is positive: smallest atol that passes with rtol = {k} u",
             since=4,
         )
         for k in ALLOWANCES

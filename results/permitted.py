@@ -13,7 +13,17 @@ from msgspec import Struct
 from results.errors import InvalidRate, NotPermitted
 
 Question: TypeAlias = Literal[
-    "rate", "population rate", "published rate", "paired", "drift", "tail", "bias", "growth", "factors", "sequential"
+    "rate",
+    "population rate",
+    "published rate",
+    "paired",
+    "drift",
+    "tail",
+    "bias",
+    "growth",
+    "factors",
+    "sequential",
+    "tolerance",
 ]
 Plan: TypeAlias = Literal["fixed", "survey", "explore", "search", "exhaustive", "mixed"]
 
@@ -26,6 +36,7 @@ NOUNS: dict[Question, str] = {
     "bias": "bias",
     "growth": "growth law",
     "factors": "effect of a factor",
+    "tolerance": "tolerance",
 }
 """What a refusal says there is none of; the other questions are about rates."""
 
@@ -111,6 +122,12 @@ TABLE: dict[Question, dict[str, Answer]] = {
         "explore": Answer(why=f"{_CHOSEN}, each like the one before; use a survey"),
         "search": Answer(why="its inputs were steered towards large errors; use a survey"),
         "exhaustive": Answer(why="it ran every input there is: compare the counts as they are"),
+    },
+    "tolerance": {
+        **_SAMPLE,
+        "fixed": Answer(_ONE, _THESE),
+        "search": Answer(why=f"its largest errors are what it looked for; {_FRESH}"),
+        "exhaustive": Answer("every input there is", "every input there is"),
     },
 }
 """Every question under every plan."""

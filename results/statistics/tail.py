@@ -67,6 +67,18 @@ class Tail(Struct, frozen=True):
     beyond: float
     """Upper bound, at the same confidence, on the probability that a trial exceeds the maximum: 1 -
     alpha^(1/trials)."""
+    scale: float
+    """sigma of the fitted law."""
+
+    def exceedance(self, level: float) -> float:
+        """Probability that a trial exceeds `level`, by the fitted law; ValueError for a level below the threshold."""
+        if level < self.threshold:
+            raise ValueError(f"the level {level:g} lies below the threshold {self.threshold:g}: count what exceeds it")
+        y = (level - self.threshold) / self.scale
+        if self.shape * y <= -1:
+            return 0.0  # beyond the end of the range
+        log = math.log1p(self.shape * y) / self.shape if self.shape else y
+        return self.excesses / self.trials * math.exp(-log)
 
     @property
     def sentence(self) -> str:
@@ -122,7 +134,7 @@ def return_level(
         )
     fit = return_level_interval(excesses, probability * trials / len(above), confidence)
     maximum, beyond = float(numbers[-1]), float(-math.expm1(math.log(1 - confidence) / trials))
-    common = (fit.shape, threshold, len(above), maximum, beyond)
+    common = (fit.shape, threshold, len(above), maximum, beyond, fit.scale)
     if fit.shape < LARGEST_REGULAR_SHAPE:
         return Tail(quantity, trials, probability, "observed maximum", None, None, None, confidence, *common)
     level, low, high = (threshold + part for part in (fit.level, fit.low, fit.high))
