@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from results.contents.rates import natural
 from results.permitted import require
@@ -47,6 +48,10 @@ class Advice(Struct, frozen=True):
     bound_eps: float | None = None
     """k of the test |got - want| <= k eps E with the oracle's bound E, at the same flake rate; None where unknown."""
     between: Between | None = None
+    tighter: Pair | None = None
+    """A smaller pair, which all trials passed, but which keeps no promise."""
+    outputs: int = 1
+    """Of the operator."""
 
     @property
     def kept(self) -> bool:
@@ -87,10 +92,23 @@ def tolerances(results: Results, flake: float) -> Tolerances:
     stopped = ended_by_decision(results)
     asked = _Asked(flake, every, _sequential if stopped else one_sided_upper, _STOPPED if stopped else "")
     left_out = excluded(results)
+    unhealthy = _without_healthy(results, found, fixed)
+    names: dict[str, set[str]] = {}
+    for group in (*found, *(group for group, _ in unhealthy)):
+        names.setdefault(group.operator, set()).add(group.output)
     advice = [_advice(group, problems, pairs.get(group, ()), asked) for group, problems in found.items()]
-    advice += [Advice(group, 0, 0, (), None, why) for group, why in _without_healthy(results, found, fixed)]
+    advice += [Advice(group, 0, 0, (), None, why) for group, why in unhealthy]
     old = any(len(one.multiples) == 1 for problems in found.values() for one in problems)
-    return Tolerances(flake, of, tuple(sorted(advice, key=_order)), left_out, trials_needed(flake), every, stopped, old)
+    return Tolerances(
+        flake,
+        of,
+        tuple(replace(one, outputs=len(names[one.group.operator])) for one in sorted(advice, key=_order)),
+        left_out,
+        trials_needed(flake),
+        every,
+        stopped,
+        old,
+    )
 
 
 class _Asked(Struct, frozen=True):
@@ -124,6 +142,7 @@ def _advice(group: Group, problems: Sequence[Needs], pairs: Sequence[Needs], ask
         choice.why,
         _bound_eps(problems, asked) if pair is not None else None,
         _between(pair, pairs, group, asked) if pair is not None and not asked.every else None,
+        choice.tighter,
     )
 
 

@@ -35,6 +35,8 @@ class Pair(Struct, frozen=True):
     """atol in units of eps times the typical |truth|; None where that is not known."""
     level: Level
     """Of the problem that keeps it least."""
+    inputs: str
+    """The recipes of the problem that needs the largest atol."""
 
     @property
     def call(self) -> str:
@@ -48,6 +50,8 @@ class Choice(Struct, frozen=True):
     pair: Pair | None
     why: str = ""
     """Why there is no pair, or why the promise is not kept."""
+    tighter: Pair | None = None
+    """Where the pair is not the smallest because that one keeps no promise: the smallest, which all trials passed."""
 
 
 def up(value: float, digits: int = DIGITS) -> float:
@@ -78,28 +82,32 @@ def choose(
     """
     u = UNIT_ROUNDOFF[dtype]
     means = [problem.truth_mean for problem in problems if problem.truth_mean is not None]
-    typical = float(np.median(means)) if means else None
-    chosen: tuple[int, Level] | None = None
-    for k in _by_cost(problems, u * (typical or 0.0)):
+    typical = float(np.median(means)) if means else 0.0
+    found: list[Pair] = []
+    for k in _by_cost(problems, u * typical):
         at = [problem.atols[:, problem.multiples.index(k)] for problem in problems]
         levels = [_all_there_is(a) if complete else level(a, flake, upper, no_tail) for a in at]
-        atol = max(one.value for one in levels)
-        worst = max(levels, key=lambda one: (not one.kept, one.at_most, one.fails)).at(atol)
-        if math.isfinite(atol) and (worst.kept or chosen is None):
-            chosen = k, worst
-            if worst.kept:
+        decides = max(range(len(levels)), key=lambda i: levels[i].value)
+        atol = levels[decides].value
+        least = max(levels, key=lambda one: (not one.kept, one.at_most)).at(up(atol))
+        if math.isfinite(atol) and (least.kept or not found):
+            scale = 2 * u * typical
+            pair = Pair(up(k * u), up(atol), k / 2, atol / scale if scale else None, least, problems[decides].inputs)
+            found.append(pair)
+            if least.kept:
                 break
-    if chosen is None:
+    if not found:
         return Choice(None, _lost(problems))
-    k, worst = chosen
-    if typical and worst.value + k * u * typical >= typical:
+    first, pair = found[0], found[-1]
+    if typical and pair.atol + pair.rtol * typical >= typical:
+        if first is not pair and first.atol + first.rtol * typical < typical:
+            return Choice(first, f"the smallest atol that would, {pair.atol:g}, is as large as typical results")
         return Choice(
             None,
-            f"a test with atol {up(worst.value):g} would pass anything: typical results are as large as {typical:.2g}; "
+            f"a test with atol {pair.atol:g} would pass anything: typical results are as large as {typical:.2g}; "
             "inputs of so unlike sizes need a plan for each size",
         )
-    atol, scale = up(worst.value), 2 * u * typical if typical else None
-    return Choice(Pair(up(k * u), atol, k / 2, worst.value / scale if scale else None, worst.at(atol)), worst.why)
+    return Choice(pair, pair.level.why, first if first is not pair else None)
 
 
 def _by_cost(problems: Sequence[Needs], unit: float) -> list[int]:

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from msgspec import Struct
 
+from results.statistics.pareto import LEAST_EXCESSES
 from results.statistics.planning import failure_free_trials
 from results.statistics.proportions import one_sided_upper
 from results.statistics.samples import Floats
@@ -21,6 +22,9 @@ CONFIDENCE = 0.95
 LARGEST_SHAPE = 0.5
 """From this shape of the fitted tail on the variance is infinite: a level beyond the trials says how the inputs are
 scaled, as with relative errors, and not how the implementation rounds."""
+
+LEAST_TRIALS = math.ceil(LEAST_EXCESSES / SHARE)
+"""That an extrapolation needs."""
 
 Upper: TypeAlias = Callable[[int, int], float]
 """The rate that k events in n trials exclude from above."""
@@ -137,7 +141,7 @@ def _told(message: str, trials: int) -> str:
     if "ties are no tail" in message:
         return "too few trials need any tolerance here to fit a tail"
     if "needs at least" in message:
-        return f"{trials:,} trials are too few to extrapolate"
+        return f"{trials:,} trials are too few to extrapolate, which takes {LEAST_TRIALS:,}"
     return message
 
 

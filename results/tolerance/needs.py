@@ -46,6 +46,8 @@ class Needs(Struct, frozen=True):
     truth_mean: float | None
     """Median over the trials of mean |truth|; None in rows written before it was kept."""
     targets: tuple[str, ...]
+    inputs: str = ""
+    """The recipes of the problem."""
     complete: bool = False
     """Whether the trials hold every number of the inputs' format (plan exhaustive)."""
 
@@ -85,7 +87,8 @@ def needs(results: Results, *, by_size: bool, by_problem: bool, pairs: bool = Fa
         SELECT coalesce(operator, '') AS operator, coalesce(output, '') AS output, coalesce(dtype, '') AS dtype,
                {"coalesce(dims, '')" if by_size else "''"} AS size, {TRIAL_KEY}, count(*) AS rows,
                max(truth_mean) AS truth_mean, max(rho_max) AS rho,
-               max(elements) AS elements, any_value(home) AS home, {", ".join(_needed(name) for name in _COLUMNS)},
+               max(elements) AS elements, any_value(home) AS home, any_value(recipes) AS recipes,
+               {", ".join(_needed(name) for name in _COLUMNS)},
                list_sort(list(DISTINCT target)) AS targets
         FROM asked WHERE abs_max >= 0 AND NOT isnan(abs_max) GROUP BY ALL ORDER BY ALL
     """)
@@ -130,5 +133,6 @@ def _needs(problem: str, columns: dict[str, Any], rows: Sequence[int]) -> Needs:
         np.asarray(columns["rho"], np.float64)[some],
         float(np.median(known)) if len(known) else None,
         tuple(sorted({name for at in rows for name in columns["targets"][at]})),
+        (columns["recipes"][rows[0]] or "") if problem else "",
         np.nansum(columns["elements"][some].astype(np.float64)) == NUMBERS.get(columns["home"][rows[0]]),
     )

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from results.layout import count, heading, say, short, table
 from results.tolerance.advice import Advice, Tolerances
-from results.tolerance.choice import up
+from results.tolerance.choice import Pair, up
 
 SHOWN = 5
 """Lines that are printed ready to copy; the others are in the table."""
@@ -61,6 +61,7 @@ def _plain(one: Advice) -> dict[str, Any]:
             "atol": pair.atol,
             "rtol_eps": pair.eps,
             "atol_eps": pair.atol_eps,
+            "decided_by": pair.inputs or None,
             "basis": level.basis,
             "fails": level.fails,
             "fails_at_most": level.at_most,
@@ -70,6 +71,9 @@ def _plain(one: Advice) -> dict[str, Any]:
             "bound_eps": one.bound_eps,
             "call": pair.call,
         }
+    if one.tighter is not None:
+        tighter = one.tighter
+        row["tighter"] = {"rtol": tighter.rtol, "atol": tighter.atol, "fails_at_most": tighter.level.at_most}
     if one.between is not None:
         between = one.between
         row["between_implementations"] = {
@@ -91,21 +95,24 @@ def _table(some: Sequence[Advice], console: Console) -> None:
     rows: list[list[str | Text]] = []
     for one in some:
         assert one.pair is not None
-        pair, level = one.pair, one.pair.level
-        rows.append(
-            [
-                _named(one, "\n"),
-                count(one.trials),
-                f"{pair.rtol:.2g}",
-                f"{pair.eps:g}",
-                f"{pair.atol:.2g}",
-                "-" if one.bound_eps is None else short(one.bound_eps),
-                passes(level.fails),
-                passes(level.at_most),
-                Text(level.basis, style="" if level.kept else "yellow"),
-            ]
-        )
+        eps = "-" if one.bound_eps is None else short(one.bound_eps)
+        rows.append([_named(one, "\n"), count(one.trials), *_pair(one.pair, eps)])
+        if one.tighter is not None:
+            rows.append(["  tighter, not promised", "", *_pair(one.tighter, "")])
     table(console, columns, rows)
+
+
+def _pair(pair: Pair, bound_eps: str) -> list[str | Text]:
+    level = pair.level
+    return [
+        f"{pair.rtol:.2g}",
+        f"{pair.eps:g}",
+        f"{pair.atol:.2g}",
+        bound_eps,
+        passes(level.fails),
+        passes(level.at_most),
+        Text(level.basis, style="" if level.kept else "yellow"),
+    ]
 
 
 def passes(fails: float) -> str:
@@ -119,20 +126,23 @@ def _say_why_not(found: Tolerances, console: Console) -> None:
     for one in found.advice:
         if one.pair is None:
             say(console, f"{_named(one)}: no tolerance: {one.why}.", style="yellow")
+    for one in found.advice:
+        if one.problems > 1 and one.pair is not None and not found.every:
+            where = f"; {one.pair.inputs} needs the largest atol" if one.pair.inputs else ""
+            say(console, f"{_named(one)}: one pair for {one.problems} problems, of which each keeps it{where}.")
     missed = [one for one in found.advice if one.pair is not None and not one.kept]
-    if not missed:
-        return
+    if any(one.tighter for one in found.advice) or missed:
+        say(
+            console,
+            "What is marked `seen` passed in every trial and is bounded by that alone: "
+            f"{found.trials_needed:,} trials of a problem would promise {found.flake:g} without extrapolation.",
+        )
     reasons: dict[str, list[str]] = {}
     for one in missed:
         reasons.setdefault(one.why, []).append(_named(one))
     for why, names in reasons.items():
         shown = "; ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
         say(console, f"{shown}: a flake rate of {found.flake:g} is not promised: {why}.", style="yellow")
-    say(
-        console,
-        "What is marked `seen` passed in every trial, and is bounded by that alone. "
-        f"{found.trials_needed:,} trials of a problem promise {found.flake:g} without extrapolation.",
-    )
 
 
 def _say_how(found: Tolerances, some: Sequence[Advice], console: Console) -> None:
@@ -143,8 +153,8 @@ def _say_how(found: Tolerances, some: Sequence[Advice], console: Console) -> Non
         say(
             console,
             f"P(pass): that one run of the test passes, on inputs drawn as in {_described(found)}, estimated and with "
-            f"its lower 95 % bound{' (confidence sequence)' if found.stopped else ''}. `got` is any of the targets, "
-            "`want` the truth in a wider dtype.",
+            f"its lower 95 % bound{' (confidence sequence)' if found.stopped else ''}. `got` is any of "
+            f"{_targets(some)}, `want` the truth in a wider dtype.",
         )
     say(console, "eps E: |got - want| <= k eps E passes as often, E the oracle's error bound of each element.")
     for one in some[:SHOWN]:
@@ -152,6 +162,11 @@ def _say_how(found: Tolerances, some: Sequence[Advice], console: Console) -> Non
         console.print(Text(f"    {one.pair.call}  # {_named(one)}"), soft_wrap=True)
     if found.old:
         say(console, "Rows written by an older ulpfuzz do not say what a test needs beside an rtol: rtol is 0 there.")
+
+
+def _targets(some: Sequence[Advice]) -> str:
+    names = sorted({name for one in some for name in one.targets})
+    return ", ".join(names) if len(names) <= SHOWN else f"the {len(names)} healthy targets"
 
 
 def _described(found: Tolerances) -> str:
@@ -181,8 +196,8 @@ def _say_excluded(found: Tolerances, console: Console) -> None:
 
 
 def _named(one: Advice, before_size: str = " ") -> str:
-    """Operator, output where it is not the only one, dtype and size."""
+    """Operator, output where there are several, dtype and size."""
     group = one.group
-    output = f"({group.output})" if group.output not in ("", "y") else ""
-    named = " ".join(part for part in (group.operator + output, group.dtype) if part)
+    operator = f"{group.operator} ({group.output})" if one.outputs > 1 else group.operator
+    named = " ".join(part for part in (operator, group.dtype) if part)
     return f"{named}{before_size}{group.size}" if group.size else named
