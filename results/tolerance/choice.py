@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 import numpy as np
 from msgspec import Struct
@@ -59,7 +59,9 @@ def up(value: float, digits: int = DIGITS) -> float:
     if value == 0 or not math.isfinite(value):
         return value
     exact = Decimal(value)
-    return float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=ROUND_CEILING))
+    step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    below = float(exact.quantize(step, rounding=ROUND_FLOOR))  # a literal of so many digits may round to `value`
+    return below if below >= value else float(exact.quantize(step, rounding=ROUND_CEILING))
 
 
 def choose(
