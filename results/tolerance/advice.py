@@ -85,8 +85,9 @@ def tolerances(results: Results, flake: float) -> Tolerances:
     """
     if not 0 < flake < 1:
         raise ValueError(f"the flake rate is {flake!r}: give a probability between 0 and 1, e.g. 1e-6")
-    of = require("tolerance", results.plan, repeated=_repeated(results), problems=2, cells=results.plan == "fixed")
     fixed, every = results.plan == "fixed", results.plan == "exhaustive"
+    pooled = 2 if results.plan == "survey" else 1  # problems; of other plans each is looked at by itself
+    of = require("tolerance", results.plan, repeated=_repeated(results), problems=pooled, cells=fixed)
     found = needs(results, by_size=fixed, by_problem=fixed or every)
     pairs = {} if every else needs(results, by_size=fixed, by_problem=fixed, pairs=True)
     stopped = ended_by_decision(results)
@@ -147,14 +148,20 @@ def _advice(group: Group, problems: Sequence[Needs], pairs: Sequence[Needs], ask
 
 
 def _between(pair: Pair, pairs: Sequence[Needs], group: Group, asked: _Asked) -> Between:
-    """As measured, where that keeps what the pair keeps; else twice the pair.
-
-    With |g - v| <= a + r |v| and |w - v| <= a + r |v|, |v| <= (|w| + a)/(1 - r), so that
-    |g - w| <= 2 (a + r |w|)/(1 - r).
-    """
+    """As measured, where that keeps what the pair keeps; else what two results within the pair of the truth need."""
     if pairs and (measured := asked.choose(pairs, group.dtype).pair) and measured.level.kept >= pair.level.kept:
         return Between(measured.rtol, measured.atol, measured)
-    return Between(up(2 * pair.rtol / (1 - pair.rtol)), up(2 * pair.atol / (1 - pair.rtol)), None)
+    rtol, atol = within_both(pair.rtol, pair.atol)
+    return Between(up(rtol), up(atol), None)
+
+
+def within_both(rtol: float, atol: float) -> tuple[float, float]:
+    """The pair with which two results pass against each other that both pass against the truth with (rtol, atol).
+
+    With |g - v| <= a + r |v| and |w - v| <= a + r |v| for a truth v, |v| <= (|w| + a)/(1 - r), so that
+    |g - w| <= 2 (a + r |v|) <= 2 (a + r |w|)/(1 - r).
+    """
+    return 2 * rtol / (1 - rtol), 2 * atol / (1 - rtol)
 
 
 def _bound_eps(problems: Sequence[Needs], asked: _Asked) -> float | None:

@@ -141,7 +141,8 @@ def _told(message: str, trials: int) -> str:
     if "ties are no tail" in message:
         return "too few trials need any tolerance here to fit a tail"
     if "needs at least" in message:
-        return f"{trials:,} trials are too few to extrapolate, which takes {LEAST_TRIALS:,}"
+        number = "1 trial is" if trials == 1 else f"{trials:,} trials are"
+        return f"{number} too few to extrapolate, which takes {LEAST_TRIALS:,}"
     return message
 
 

@@ -42,6 +42,7 @@ def test_what_is_allowed() -> None:
         "bias": {"fixed", "survey"},
         "growth": {"fixed"},
         "factors": {"fixed", "survey"},
+        "tolerance": {"fixed", "survey", "exhaustive"},
     }
 
 
