@@ -95,11 +95,13 @@ def flagged_rates(results: Results) -> list[FlaggedRate]:
     survey = results.plan == "survey"
     by = ("target", "operator", "home" if survey else "problem_id")
     found: list[FlaggedRate] = []
-    for row in rate(results, "flagged > 0", by=by).rows:
+    table = rate(results, "flagged > 0", by=by)
+    exact = not (table.clustered or ended_by_decision(results))
+    for row in table.rows:
         target, operator, where = (str(row.group[name]) for name in by)
         what = f"{target} {operator} {f'in {where}' if survey else f'(problem {where[:8]})'}"
         k, n = row.interval.k, row.interval.n
-        lower = row.interval.low if ended_by_decision(results) else one_sided_lower(k, n)
+        lower = one_sided_lower(k, n) if exact else row.interval.low
         found.append(FlaggedRate(what, k, n, lower))
     return found
 

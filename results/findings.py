@@ -201,7 +201,7 @@ def _groups(results: Results, whose: str) -> list[FindingGroup]:
     if not rows:
         return []
     ran, seen = _ran(results), _environments(results, found)
-    return [_group(results, row, ran[_key(row, _TARGET)], seen[_key(row, SIGNATURE)]) for row in rows]
+    return [_group(results, row, ran[_key(row, _TARGET)], seen.get(_key(row, SIGNATURE), ())) for row in rows]
 
 
 def _group(results: Results, row: dict[str, Any], ran: dict[str, Any], environments: Sequence[str]) -> FindingGroup:
@@ -228,7 +228,7 @@ def _ran(results: Results) -> dict[tuple[str, ...], dict[str, Any]]:
 
 
 def _environments(results: Results, found: str) -> dict[tuple[str, ...], list[str]]:
-    """Environments of each finding, in the order of the draws."""
+    """Environments of each finding that has any, in the order of the draws."""
     names = ", ".join(SIGNATURE)
     rows = results.records(f"""
         SELECT {names}, environment FROM ({found}) WHERE environment IS NOT NULL

@@ -9,7 +9,8 @@ from msgspec import Struct
 from results.columns import rung_column
 from results.errors import InvalidRate, ResultsError
 from results.manifest import published_counts
-from results.rates import rate
+from results.permitted import require
+from results.rates import in_clusters, rate
 from results.statistics.proportions import Comparison, compare_with_published
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def compare_published(results: Results) -> PublishedReport | None:
 
 
 def _rows(results: Results, pair: Any, event: str, counts: tuple[int, int]) -> list[PublishedRow]:
+    if in_clusters(results):
+        require("published rate", results.plan, problems=2, repeated=True)
     if pair is None:
         found = [(row.group["target"], row.interval) for row in rate(results, event, by=("target",)).rows]
     elif isinstance(pair, list | tuple) and len(pair) == 2:

@@ -3,27 +3,31 @@
 | plan   | what may be called a rate                                                     |
 |--------|-------------------------------------------------------------------------------|
 | fixed  | the rate of one problem: its trials are independent draws of its inputs        |
-| survey | the rate in the population, with one trial a problem: problems are drawn, too  |
+| survey | the rate in the population: problems are drawn, too; exact with one trial each |
 | others | none: explore and search look for failures, exhaustive has nothing to estimate |
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from msgspec import Struct
 
 from results.columns import COLUMNS
 from results.errors import QueryError
-from results.permitted import require
+from results.permitted import Question, require
+from results.statistics.clustered import generator_rate
 from results.statistics.proportions import Interval, one_sided_upper, rate_interval
 from results.statistics.sequential import confidence_sequence
+from results.tallies import TRIAL_KEY
 
 if TYPE_CHECKING:
     from results.reading import Results
 
+CONFIDENCE = 0.95
 _COLUMN_NAMES = frozenset(column.name for column in COLUMNS)
 _EVENT = re.compile(r"\s*(\w+)\s*(=|!=|<=|>=|<|>)\s*(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|'[^']*')\s*")
 _TRIAL = ("problem_id", "seed", "index")
@@ -45,6 +49,8 @@ class RateTable(Struct, frozen=True):
     of: str
     """The estimand in words."""
     rows: tuple[RateRow, ...]
+    clustered: bool = False
+    """Whether intervals are those of problems with several trials each (statistics.clustered)."""
 
 
 def rate(
@@ -56,12 +62,16 @@ def rate(
     against: str = "truth",
     variant: str = "",
 ) -> RateTable:
-    """How often `event` happens, for each combination of the columns `by`, with exact 95 % intervals.
+    """How often `event` happens, for each combination of the columns `by`, with 95 % intervals.
 
     `event` compares one column with a value: "above_1e01 > 0", "flagged > 0", "verdict = 'unstable'". A trial counts
     once in a group, with the event if any of its rows there has it (several outputs or targets); rows in which the
     column is null (no output to measure) do not count. `population` asks for the rate among all problems that the
     plan can draw rather than in the ones that ran. Only rows against `against` under `variant` are looked at.
+
+    The intervals are exact (Clopper and Pearson). Where a survey drew several trials of each problem they are those of
+    its population with problems as clusters (Korn and Graubard); for the rate in the problems that ran, of which only
+    the inputs are random, see `statistics.clustered.plan_rate`.
 
     Raises InvalidRate, with the reason, for what the plan does not support; QueryError for an unreadable event.
     """
@@ -70,9 +80,63 @@ def rate(
         if name not in _COLUMN_NAMES:
             raise QueryError(f"unknown column {name!r} to group by: see docs/schema.md")
     counts = _counts(results, predicate, by, against, variant)
-    one_draw = results.plan == "survey" and results.manifest.get("trials_per_problem") == 1
-    of = _estimand(results.plan, counts, population, one_draw)
-    return RateTable(event, of, tuple(_rate_row(results, row, by) for row in counts))
+    problems = max((row["problems"] for row in counts), default=1)
+    repeated = not one_draw(results) and any(row["n"] > row["problems"] for row in counts)
+    clustered = results.plan == "survey" and repeated and problems > 1
+    question: Question = "population rate" if population else "rate"
+    of = require(question, results.plan, problems=problems, repeated=repeated, cells=clustered)
+    if not clustered:
+        return RateTable(event, of, tuple(_rate_row(results, row, by) for row in counts))
+    if ended_by_decision(results):
+        require("sequential", results.plan, problems=problems, repeated=True)
+    each = _counts(results, predicate, (*by, *(name for name in ("problem_id",) if name not in by)), against, variant)
+    rows = tuple(_clustered_row({name: row[name] for name in by}, each) for row in counts)
+    return RateTable(event, f"{of}, by problems of several trials each", rows, clustered=True)
+
+
+def one_draw(results: Results) -> bool:
+    """Whether every trial of the survey drew its problem anew.
+
+    A problem may then come up twice, by chance, without making its trials dependent: their inputs differ.
+    """
+    return results.plan == "survey" and all(manifest.get("trials_per_problem") == 1 for manifest in results.manifests)
+
+
+def in_clusters(results: Results) -> bool:
+    """Whether a survey drew several trials of one problem, other than by chance."""
+    if results.plan != "survey" or one_draw(results):
+        return False
+    draws = f"SELECT DISTINCT {TRIAL_KEY} FROM measurements"
+    return bool(results.records(f"SELECT problem_id FROM ({draws}) GROUP BY problem_id HAVING count(*) > 1 LIMIT 1"))
+
+
+def group_interval(
+    results: Results, event: str, group: Mapping[str, str], k: int, n: int, against: str = "truth"
+) -> Interval:
+    """The interval of `event`, k times in n trials of a group (values by column), that suits the plan and its end."""
+    if not in_clusters(results):
+        return interval(results, k, n)
+    rows = rate(results, event, by=tuple(group), against=against).rows
+    return next(row.interval for row in rows if row.group == group)
+
+
+def kind_of_interval(results: Results) -> str:
+    """What the intervals are, in words."""
+    if in_clusters(results):
+        return "95 % confidence intervals of the population, by problems of several trials each (Korn and Graubard)"
+    if ended_by_decision(results):
+        return "95 % confidence sequences, valid although the trials decided the end"
+    return "exact 95 % confidence intervals (Clopper and Pearson)"
+
+
+def _clustered_row(group: dict[str, Any], each: Sequence[dict[str, Any]]) -> RateRow:
+    """Problems as clusters. One problem says nothing about the others: the interval is all there is."""
+    mine = [row for row in each if all(row[name] == value for name, value in group.items())]
+    k, n = sum(row["k"] for row in mine), sum(row["n"] for row in mine)
+    if len(mine) < 2:
+        return RateRow(group, Interval(k, n, k / n, 0.0, 1.0, CONFIDENCE), 1.0)
+    found = generator_rate([row["k"] for row in mine], np.array([row["n"] for row in mine]), CONFIDENCE)
+    return RateRow(group, Interval(k, n, found.rate, found.low, found.high, CONFIDENCE), found.upper)
 
 
 def interval(results: Results, k: int, n: int) -> Interval:
@@ -117,14 +181,3 @@ def _counts(results: Results, predicate: str, by: Sequence[str], against: str, v
               GROUP BY {inner})
         {f"GROUP BY {groups} ORDER BY {groups}" if by else "HAVING count(*) > 0"}
     """)
-
-
-def _estimand(plan: str | None, counts: Sequence[dict[str, Any]], population: bool, one_draw: bool) -> str:
-    """What the counts are a rate of; InvalidRate where they are none.
-
-    `one_draw`: every trial of the survey drew its problem anew. A problem may then come up twice, by chance, without
-    making its trials dependent: their inputs differ.
-    """
-    problems = max((row["problems"] for row in counts), default=1)
-    repeated = not one_draw and any(row["n"] > row["problems"] for row in counts)
-    return require("population rate" if population else "rate", plan, problems=problems, repeated=repeated)

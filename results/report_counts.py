@@ -11,7 +11,7 @@ from rich.text import Text
 from results.errors import InvalidRate
 from results.layout import count, heading, interval_cell, percent_of, say, short, table, verdict_text
 from results.quiet import quiet, told
-from results.rates import ended_by_decision, interval, rate
+from results.rates import ended_by_decision, group_interval, in_clusters, kind_of_interval, rate
 from results.reading import Results
 from results.statistics.proportions import one_sided_upper
 from results.tallies import Tally, against_truth, between_targets, verdict_counts
@@ -30,7 +30,7 @@ def print_targets(results: Results, console: Console) -> None:
         (
             tally.target,
             *_often(results, tally, refused, console),
-            _cell(results, tally, tally.flagged, refused, console),
+            _cell(results, tally, "flagged > 0", tally.flagged, refused, console),
         )
         for tally in tallies
     ]
@@ -115,16 +115,17 @@ def why_no_rate(results: Results) -> str:
 
 
 def _often(results: Results, tally: Tally, refused: str, console: Console) -> tuple[str | Text, ...]:
-    above = (_cell(results, tally, k, refused, console) for k in (tally.above_1e01, tally.above_1e02))
-    return (count(tally.trials), *above)
+    counts = (("above_1e01 > 0", tally.above_1e01), ("above_1e02 > 0", tally.above_1e02))
+    return (count(tally.trials), *(_cell(results, tally, event, k, refused, console) for event, k in counts))
 
 
-def _cell(results: Results, tally: Tally, k: int, refused: str, console: Console) -> str | Text:
+def _cell(results: Results, tally: Tally, event: str, k: int, refused: str, console: Console) -> str | Text:
     if not tally.trials:
         return "-"
     if refused:
         return f"{count(k)} ({percent_of(k, tally.trials)})"
-    return interval_cell(interval(results, k, tally.trials), console)
+    group = {"target": tally.target}
+    return interval_cell(group_interval(results, event, group, k, tally.trials, tally.against), console)
 
 
 def _badly(tally: Tally) -> tuple[str | Text, ...]:
@@ -145,6 +146,9 @@ def _explain_intervals(results: Results, tallies: Sequence[Tally], refused: str,
         return
     if ended_by_decision(results):
         say(console, "In brackets: 95 % confidence sequence in per cent, valid although the trials decided the end.")
+        return
+    if in_clusters(results):
+        say(console, f"In brackets: {kind_of_interval(results)}, in per cent.")
         return
     text = "In brackets: exact 95 % confidence interval in per cent (Clopper-Pearson)."
     fewest = min((tally.trials for tally in tallies if tally.trials), default=0)

@@ -11,7 +11,7 @@ from rich.text import Text
 from results.errors import InvalidRate
 from results.layout import count, heading, interval_cell, percent_of, say, short, table, verdict_text
 from results.overview import OperatorTally, operator_tallies
-from results.rates import RateTable, interval, rate
+from results.rates import RateTable, group_interval, in_clusters, kind_of_interval, rate
 from results.verdicts import VERDICTS
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ def print_operators(results: Results, console: Console) -> None:
     if refused:
         say(console, f"No intervals: {refused}.")
     elif shown:
-        say(console, "In brackets: exact 95 % interval of the rate in the survey's population, in per cent.")
+        exact = "exact 95 % interval of the rate in the survey's population"
+        kind = kind_of_interval(results) if in_clusters(results) else exact
+        say(console, f"In brackets: {kind}, in per cent.")
 
 
 def print_problems(results: Results, console: Console) -> None:
@@ -121,6 +123,7 @@ def _flagged(results: Results, tally: OperatorTally, refused: str, console: Cons
     if not tally.trials:
         return "-"
     if not refused:
-        return interval_cell(interval(results, tally.flagged, tally.trials), console)
+        group = {"operator": tally.operator, "target": tally.target}
+        return interval_cell(group_interval(results, "flagged > 0", group, tally.flagged, tally.trials), console)
     share = f"{count(tally.flagged)} ({percent_of(tally.flagged, tally.trials)})"
     return f"{share} in {tally.problems_flagged} of {tally.problems}" if tally.flagged else share

@@ -12,7 +12,7 @@ from results.errors import InvalidRate
 from results.layout import count, percent
 from results.manifest import published_counts
 from results.quiet import quiet
-from results.rates import ended_by_decision, interval, rate
+from results.rates import ended_by_decision, group_interval, in_clusters, kind_of_interval, rate
 from results.statistics import one_sided_upper, rate_interval
 from results.tallies import Tally, against_truth, between_targets
 
@@ -98,9 +98,9 @@ def _panel(results: Results, name: str, event: str, rung: int, by: tuple[str, ..
         found += _published(results, rung)
         if len(by) == 1:
             found += [
-                RateLine(PAIR, f"{tally.target} against {tally.against}", interval(results, _above(tally, rung), n))
+                RateLine(PAIR, f"{tally.target} against {tally.against}", _between(results, event, tally, rung))
                 for tally in between_targets(results)
-                if (n := tally.trials)
+                if tally.trials
             ]
     rows = sorted(rate(results, event, by=by).rows, key=lambda row: [natural(str(row.group[key])) for key in by])
     varying = [key for key in by if key != "problem_id" and len({row.group[key] for row in rows}) > 1]
@@ -125,18 +125,19 @@ def natural(name: str) -> list[tuple[bool, int, str]]:
     return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split(r"([0-9]+)", name)]
 
 
+def _between(results: Results, event: str, tally: Tally, rung: int) -> Interval:
+    k, n = _above(tally, rung), tally.trials
+    return group_interval(results, event, {"target": tally.target}, k, n, tally.against)
+
+
 def _above(tally: Tally, rung: int) -> int:
     return tally.above_1e01 if rung == 1 else tally.above_1e02
 
 
 def _notes(results: Results, of: str) -> tuple[str, ...]:
-    if ended_by_decision(results):
-        kind = "95 % confidence sequences, valid although the trials decided the end"
-    else:
-        kind = "exact 95 % confidence intervals (Clopper and Pearson)"
-    found = [f"In brackets: {kind}, in per cent. The rates are those of {of}."]
+    found = [f"In brackets: {kind_of_interval(results)}, in per cent. The rates are those of {of}."]
     fewest = min((tally.trials for tally in against_truth(results) if tally.trials), default=0)
-    if fewest and not ended_by_decision(results):
+    if fewest and not (ended_by_decision(results) or in_clusters(results)):
         excluded = percent(one_sided_upper(0, fewest))
         trials = f"{count(fewest)} {'trial' if fewest == 1 else 'trials'}"
         found.append(f"No event in {trials} excludes rates above {excluded} % (one-sided).")

@@ -11,10 +11,9 @@ from msgspec.structs import replace
 
 from results.contents.rates import natural
 from results.permitted import require
-from results.rates import ended_by_decision
+from results.rates import ended_by_decision, in_clusters
 from results.statistics.proportions import one_sided_upper
 from results.statistics.sequential import confidence_sequence
-from results.tallies import TRIAL_KEY
 from results.tolerance.choice import Choice, Pair, choose, up
 from results.tolerance.levels import Upper, level, trials_needed
 from results.tolerance.needs import TRUTH, Excluded, Group, Needs, excluded, needs
@@ -87,7 +86,7 @@ def tolerances(results: Results, flake: float) -> Tolerances:
         raise ValueError(f"the flake rate is {flake!r}: give a probability between 0 and 1, e.g. 1e-6")
     fixed, every = results.plan == "fixed", results.plan == "exhaustive"
     pooled = 2 if results.plan == "survey" else 1  # problems; of other plans each is looked at by itself
-    of = require("tolerance", results.plan, repeated=_repeated(results), problems=pooled, cells=fixed)
+    of = require("tolerance", results.plan, repeated=in_clusters(results), problems=pooled, cells=fixed)
     found = needs(results, by_size=fixed, by_problem=fixed or every)
     pairs = {} if every else needs(results, by_size=fixed, by_problem=fixed, pairs=True)
     stopped = ended_by_decision(results)
@@ -172,17 +171,6 @@ def _bound_eps(problems: Sequence[Needs], asked: _Asked) -> float | None:
         return up(max(float(one.rho.max()) for one in problems) / 2)
     levels = [level(one.rho, asked.flake, asked.upper, asked.no_tail) for one in problems]
     return up(max(one.value for one in levels) / 2) if all(one.kept for one in levels) else None
-
-
-def _repeated(results: Results) -> bool:
-    """Whether a survey drew several trials of one problem, other than by chance."""
-    if results.plan != "survey" or all(manifest.get("trials_per_problem") == 1 for manifest in results.manifests):
-        return False
-    return bool(
-        results.records(
-            f"SELECT 1 FROM (SELECT DISTINCT {TRIAL_KEY} FROM trials) GROUP BY problem_id HAVING count(*) > 1"
-        )
-    )
 
 
 def _without_healthy(results: Results, found: Mapping[Group, object], by_size: bool) -> list[tuple[Group, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import math
 import re
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 from page_checks import Page
+from rich.console import Console
 from synthetic_rows import TARGETS, batch_norm_rows, make_row
 
 import results
@@ -20,6 +22,7 @@ from results.contents.findings import Script
 from results.contents.findings import found as findings
 from results.contents.operators import lines
 from results.contents.rates import rates
+from results.findings_file import write_findings
 from results.html.distribution import curves
 from results.html.findings import cards
 from results.html.growth import growths
@@ -28,6 +31,7 @@ from results.html.page import page
 from results.html.points import MOST, samples, worst
 from results.html.scatter import caption
 from results.markdown.page import page as markdown
+from results.report import report
 from results.store import Store
 
 NUMPY, TORCH, _, TVM = TARGETS
@@ -307,3 +311,20 @@ def test_an_operator_with_two_outputs_counts_trials_once(campaign: Callable[...,
     directory = campaign(rows)
     (line,) = lines(results.open(directory))
     assert (line.trials, line.above[0]) == (6, 6)
+
+
+@pytest.mark.parametrize("mixed", [False, True], ids=["all rows", "the finding's rows"])
+def test_rows_without_an_environment_have_findings_all_the_same(campaign: Callable[..., Path], mixed: bool) -> None:
+    rows = [make_row(i, verdict="wrong", detail="why", environment=None) for i in range(4)]
+    if mixed:
+        rows += [make_row(i, "torch:cpu") for i in range(4)]
+    directory = campaign(rows)
+    found = results.open(directory)
+    (group,) = found.findings
+    assert (group.environments, group.versions, group.trials) == ((), (), 4)
+    out = io.StringIO()
+    report(found, Console(file=out, width=120))
+    for text in (out.getvalue(), markdown(found), page(found)):
+        assert "numpy:cpu batch_norm" in text.replace("\\_", "_")
+    write_findings(found, directory)
+    assert results.open(directory).findings == (group,)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from synthetic_rows import TARGETS, batch_norm_rows, make_row
 
 import results
 from results.columns import Row
+from results.contents import rates as contents
 from results.errors import InvalidRate, QueryError
+from results.published import compare_published
+from results.report import report
+from results.statistics.clustered import generator_rate
 
 EVENT = "above_1e01 > 0"
 
@@ -84,11 +90,64 @@ def test_a_problem_that_a_survey_draws_twice_leaves_its_trials_independent(campa
     assert results.rate(found, "flagged > 0", population=True).of == "the population of the survey"
 
 
-def test_a_survey_with_repeated_problems_is_not_a_sample(campaign: Callable[..., Path]) -> None:
-    found = results.open(campaign(survey_rows(20, trials=3), plan="survey"))
-    refused(found, "not independent draws")
+def test_a_survey_with_several_trials_a_problem_has_the_interval_of_clusters(campaign: Callable[..., Path]) -> None:
+    found = results.open(campaign(survey_rows(40, trials=3), plan="survey"))
+    expected = generator_rate([3 if p % 10 == 0 else 0 for p in range(40)], 3)
+    for population in (False, True):
+        table = results.rate(found, EVENT, by=("target",), population=population)
+        assert table.clustered
+        assert table.of == "the population of the survey, by problems of several trials each"
+        assert [row.group["target"] for row in table.rows] == sorted(TARGETS)
+        for row in table.rows:
+            assert (row.interval.k, row.interval.n, row.interval.rate) == (12, 120, 0.1)
+            assert (row.interval.low, row.interval.high) == (expected.low, expected.high)
+            assert row.upper == expected.upper
+            assert row.interval.high > 1.2 * results.rate_interval(12, 120).high
+    alone = results.rate(found, EVENT, by=("problem_id",))
+    assert (alone.of, alone.clustered) == ("the trials of one problem", False)
     refused(found, "not independent draws", by=("problem_id",), population=True)
-    assert results.rate(found, EVENT, by=("problem_id",)).of == "the trials of one problem"
+
+
+def test_one_problem_says_nothing_about_the_population(campaign: Callable[..., Path]) -> None:
+    rows = survey_rows(4, trials=3) + survey_rows(1, trials=3)
+    rows[-12:] = [row | {"operator": "alone"} for row in rows[-12:]]
+    table = results.rate(results.open(campaign(rows, plan="survey")), EVENT, by=("operator",))
+    single = next(row for row in table.rows if row.group["operator"] == "op1")
+    assert not table.clustered  # every operator has one problem: the trials of each are a sample of it
+    assert table.of == "the trials of one problem"
+    assert single.interval == results.rate_interval(0, 3)
+    rows += [row | {"problem_id": "q", "operator": "alone"} for row in rows[-12:]]
+    mixed = results.rate(results.open(campaign(rows, plan="survey")), EVENT, by=("operator",))
+    by = {row.group["operator"]: row for row in mixed.rows}
+    assert mixed.clustered
+    assert (by["op1"].interval.low, by["op1"].interval.high, by["op1"].upper) == (0.0, 1.0, 1.0)
+    assert by["alone"].interval.low > 0
+
+
+def test_clusters_that_a_decision_ended_have_no_interval(campaign: Callable[..., Path]) -> None:
+    until = {"event": EVENT, "threshold": 0.1}
+    refused(results.open(campaign(survey_rows(20, trials=3), plan="survey", until=until)), "not independent draws")
+
+
+def test_reports_of_clusters_say_which_interval_they_show(campaign: Callable[..., Path]) -> None:
+    rows = survey_rows(40, trials=3)
+    rows += [row | {"against": TARGETS[1]} for row in rows if row["target"] == TARGETS[0]]
+    found = results.open(campaign(rows, plan="survey", published="38/5000"))
+    out = io.StringIO()
+    report(found, Console(file=out, width=200))
+    printed = " ".join(out.getvalue().split())
+    assert "problems of several trials each (Korn and Graubard)" in printed
+    assert "Clopper" not in printed
+    panel = next(panel for panel in contents.rates(found).panels if "1e-1" in panel.event)
+    low, high = (
+        getattr(generator_rate([3 if p % 10 == 0 else 0 for p in range(40)], 3), end) for end in ("low", "high")
+    )
+    own = [line for line in panel.lines if line.kind != contents.PUBLISHED]
+    assert len(own) == len(TARGETS) + 1
+    assert {(line.interval.low, line.interval.high) for line in own} == {(low, high)}
+    compared = compare_published(found)
+    assert compared is not None
+    assert "not independent draws" in compared.refused
 
 
 @pytest.mark.parametrize("plan", ["explore", "search", "exhaustive", None, "unheard-of"])
