@@ -9,7 +9,13 @@ with the truth element by element. A pair is missed where the failures exclude t
 must be 95 % less three standard errors. Exit code 1 where anything is missed.
 """
 
+# ruff: noqa: E402
+
 from __future__ import annotations
+
+from fuzz.threads import limit_threads
+
+limit_threads()
 
 import argparse
 import json
