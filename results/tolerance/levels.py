@@ -72,9 +72,8 @@ def level(values: Floats, flake: float, upper: Upper = one_sided_upper, no_tail:
 
     Extrapolated is the larger of two: the upper end of the 95 % interval of `statistics.tail`, and the upper bound that
     an exponential tail has (a chi-square one of the mean excess). For a fitted shape below 0 means an end of the range
-    that lies close to the largest value seen; normal tails are fitted so at any depth and go on. The interval alone
-    holds the flake rate in 87 % of campaigns of such tails, the larger of the two in 94 % and more
-    (benchmarks/tolerances.py).
+    that lies close to the largest value seen; normal tails are fitted so at any depth and go on, and the interval alone
+    falls short of them. benchmarks/tolerances.py prints how often the larger of the two holds the flake rate.
     """
     ordered = np.sort(np.asarray(values, np.float64))
     n = len(ordered)
