@@ -43,10 +43,10 @@ LAWS: dict[str, Law] = {
     "normal, whatever the truth": Law(
         lambda rng, v: 3 * np.abs(rng.standard_normal(v.shape)), lambda x, v: 2 * ndtr(-x / 3)
     ),
-    "normal, times 1 + |truth|": Law(
+    "normal, times 1 + abs(truth)": Law(
         lambda rng, v: (1 + v) * np.abs(rng.standard_normal(v.shape)), lambda x, v: 2 * ndtr(-x / (1 + v))
     ),
-    "bounded: uniform, times 1 + |truth|": Law(
+    "bounded: uniform, times 1 + abs(truth)": Law(
         lambda rng, v: (1 + v) * rng.random(v.shape), lambda x, v: np.clip(1 - x / (1 + v), 0, 1)
     ),
     "Student's t of 5 degrees of freedom": Law(
