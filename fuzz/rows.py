@@ -11,6 +11,7 @@ from msgspec import Struct
 from fuzz.backends.base import Implementation
 from fuzz.judge import Judgement, Ladder
 from fuzz.measure import Measurement
+from fuzz.measure.allowance import rounded_up
 from fuzz.oracle.constants import DEFAULT_PROFILE
 from fuzz.targets import Target
 from fuzz.thresholds import FLAG
@@ -96,7 +97,7 @@ def figures(m: Measurement) -> Row:
         "inf_count": m.inf_count,
         "nonfinite_mismatch": m.nonfinite_mismatch,
         "overflow_explained": m.overflow_explained,
-        "truth_mean": m.truth_mean,
+        "truth_mean": rounded_up(m.truth_mean),
     }
     row.update(zip(_RUNG_NAMES, m.above, strict=True))
     row.update(zip(_ALLOWANCE_NAMES, m.atols, strict=True))

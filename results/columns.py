@@ -56,7 +56,8 @@ def _allowance_columns() -> tuple[Column, ...]:
             allowance_column(k),
             "float64",
             "output units",
-            f"largest |error| - {k} u |truth|, 0 where none is positive: smallest atol that passes with rtol = {k} u",
+            f"largest |error| - {k} u |truth|, 0 where none is positive: smallest atol that passes with rtol = {k} u "
+            "(rounded up to 12 bits)",
             since=4,
         )
         for k in ALLOWANCES
@@ -160,7 +161,13 @@ COLUMNS: tuple[Column, ...] = (
     ),
     *_rung_columns(),
     # tolerances
-    Column("truth_mean", "float64", "output units", "mean of |truth| (or of the other target's values)", since=4),
+    Column(
+        "truth_mean",
+        "float64",
+        "output units",
+        "mean of |truth|, or of the other target's; 12 bits",
+        since=4,
+    ),
     *_allowance_columns(),
     # ulp
     Column("ulp_max", "float64", "ulp", "largest error in units in the last place of the truth at the target's dtype"),

@@ -7,6 +7,7 @@ two are known; what lies above the line through them is a few elements.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ Array = NDArray[Any]
 
 NONE = (0.0,) * len(ALLOWANCES)
 _MULTIPLES = np.array(ALLOWANCES, np.float64)[:, np.newaxis]
+BITS = 12
+"""Of what is kept: ten columns of 53 would take a quarter of the disk for digits that no tolerance has."""
+_LAST = math.ldexp(1 - 2.0**-BITS, 1024)
 _SLACK = 1e-12
 """Part of the largest error by which points below the line are looked at, too: more than its rounding."""
 
@@ -29,7 +33,7 @@ def smallest_atols(
 
     `error` and `size`, flat and not negative, are |output - truth| and |truth|; elements that count for nothing have
     error 0. `largest` and `relative` say where error and error/size are largest, `unit` is u. `work` (of the type of
-    `error`) and `mask` are overwritten.
+    `error`) and `mask` are overwritten. Rounded up to BITS bits.
     """
     e0, e1, v0, v1 = float(error[largest]), float(error[relative]), float(size[largest]), float(size[relative])
     if not e1 > unit * ALLOWANCES[0] * v1:  # the largest relative error is within the smallest rtol
@@ -39,4 +43,12 @@ def smallest_atols(
     np.subtract(error, work, out=work)
     picked = np.flatnonzero(np.greater_equal(work, e1 - slope * v1 - _SLACK * e0, out=mask))
     lines = error[picked] - unit * _MULTIPLES * size[picked]
-    return tuple([max(0.0, float(atol)) for atol in lines.max(axis=1)])
+    return tuple([rounded_up(float(atol)) if atol > 0 else 0.0 for atol in lines.max(axis=1)])
+
+
+def rounded_up(x: float) -> float:
+    """The smallest number of BITS bits that is not below `x`, which is not negative; `x` itself beyond the last one."""
+    if not x < _LAST:
+        return x
+    mantissa, exponent = math.frexp(x)
+    return math.ldexp(math.ceil(math.ldexp(mantissa, BITS)), exponent - BITS)
