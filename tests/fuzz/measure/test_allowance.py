@@ -103,5 +103,5 @@ def test_rounding_up_keeps_twelve_bits() -> None:
         assert found == 0 or found < 2e-308 or math.ldexp(math.frexp(found)[0], BITS).is_integer()
     assert rounded_up(1 + 2.0**-11) == 1 + 2.0**-11
     assert rounded_up(1 + 2.0**-12) == 1 + 2.0**-11
-    for beyond in (1.797e308, math.inf):
+    for beyond in (1.7976e308, math.inf):
         assert rounded_up(beyond) == beyond
