@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from results.tallies import PLAIN, TRIAL_KEY
+from results.tallies import TRIAL_KEY
 from results.units import smallest_normal_sql, unit_sql
 
 if TYPE_CHECKING:
@@ -59,19 +59,15 @@ class Causes(Struct, frozen=True):
 
 def blame(results: Results) -> Blame:
     """Count the outliers of a campaign and those that something is to blame for."""
-    (row,) = results.records(f"""
-        SELECT count(*) AS trials, count(*) FILTER (outlier) AS outliers,
-               count(*) FILTER (outlier AND blamed) AS blamed,
-               count(*) FILTER (outlier AND NOT blamed AND composed) AS composed,
-               count(*) FILTER (outlier AND NOT blamed AND NOT composed AND undecided) AS undecided,
-               count(*) FILTER (outlier AND NOT blamed AND NOT composed AND NOT undecided AND ordered) AS ordered,
-               count(*) FILTER (NOT blamed AND composed) AS composed_trials
-        FROM (SELECT {TRIAL_KEY}, coalesce(bool_or(above_1e01 > 0), false) AS outlier,
-                     coalesce(bool_or(finding AND coalesce(provenance, '') <> 'composed'), false) AS blamed,
-                     coalesce(bool_or(finding AND provenance = 'composed'), false) AS composed,
-                     coalesce(bool_or(verdict = 'indeterminate'), false) AS undecided,
-                     coalesce(bool_or(verdict = 'accumulation_order'), false) AS ordered
-              FROM measurements LEFT JOIN verdicts ON verdict = name WHERE {PLAIN} GROUP BY ALL)
+    (row,) = results.tallied("""
+        SELECT coalesce(sum(n), 0)::BIGINT AS trials, coalesce(sum(n) FILTER (outlier), 0)::BIGINT AS outliers,
+               coalesce(sum(n) FILTER (outlier AND blamed), 0)::BIGINT AS blamed,
+               coalesce(sum(n) FILTER (outlier AND NOT blamed AND composed), 0)::BIGINT AS composed,
+               coalesce(sum(n) FILTER (outlier AND NOT blamed AND NOT composed AND undecided), 0)::BIGINT AS undecided,
+               coalesce(sum(n) FILTER (outlier AND NOT blamed AND NOT composed AND NOT undecided AND ordered), 0)::BIGINT
+                   AS ordered,
+               coalesce(sum(n) FILTER (NOT blamed AND composed), 0)::BIGINT AS composed_trials
+        FROM trial_kinds WHERE plain
     """)
     return Blame(**row)
 

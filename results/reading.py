@@ -1,8 +1,9 @@
-"""Open campaign directories: rows as Arrow, SQL through DuckDB that cannot leave them, manifests."""
+"""Open campaign directories: rows as Arrow, SQL through DuckDB that cannot leave them, summaries, manifests."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import weakref
 from collections.abc import Sequence
@@ -13,28 +14,21 @@ import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from results import views
 from results.arrow import arrow_schema
 from results.columns import COLUMNS, ELEMENT_COLUMNS, Column
 from results.errors import QueryError, ResultsError
 from results.files import hold
 from results.manifest import read_environments, read_manifest, resume_command
 from results.store import Store
-from results.verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from results.findings import FindingGroup
+    from results.summary import Summary
 
-_VIEWS = """
-CREATE VIEW trials AS SELECT * FROM measurements WHERE against = 'truth' AND coalesce(variant, '') = '';
-"""
+_TRIALS = "CREATE VIEW trials AS SELECT * FROM measurements WHERE against = 'truth' AND coalesce(variant, '') = ''"
 
-_LOCKS = (
-    "SET enable_external_access = false",
-    "SET python_enable_replacements = false",
-    "SET lock_configuration = true",
-)
-"""In this order, after the tables are registered: from then on a query reads nothing but them and writes nothing."""
-
+_READING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
 _IN_MEMORY = 500_000
 """Campaigns of up to so many rows are read once and kept; larger ones are scanned anew by each query."""
 
@@ -97,8 +91,21 @@ class Results:
 
         The query can read nothing else and write nothing. Raises QueryError, one line, for a query that fails.
         """
+        return self._asked(self._connection, query)
+
+    def tallied(self, query: str) -> list[dict[str, Any]]:
+        """The same as `records` over what is counted beforehand: the views `outcomes`, `trial_kinds`, `reasons` and
+        `partitions` (results/outcomes.py), and `verdicts`."""
+        if query not in self._answers:
+            self._answers[query] = self._asked(self._tallies, query)
+        rows: list[dict[str, Any]] = self._answers[query].to_pylist()
+        return rows
+
+    def _asked(self, connection: duckdb.DuckDBPyConnection, query: str) -> pa.Table:
         try:
-            return self._connection.sql(query).to_arrow_table()
+            if any(statement.type not in _READING for statement in connection.extract_statements(query)):
+                raise QueryError("the query returns no rows: write a SELECT")
+            return connection.sql(query).to_arrow_table()
         except duckdb.Error as error:
             raise QueryError(f"the query failed: {' '.join(str(error).split())}") from error
         except AttributeError as error:
@@ -120,15 +127,54 @@ class Results:
         return self.dataset.to_table()
 
     @functools.cached_property
+    def summary(self) -> Summary:
+        """What reports count: from the footers of the parts, and from the rows of those without.
+
+        A trial of one campaign lies in one part; of several campaigns, that may share trials, all rows are looked at.
+        """
+        from results.summary import added, unpacked
+
+        if len(self.directories) > 1:
+            return self._counted([path for s in self._snapshots for path in s.rows], whole=True)
+        (snapshot,) = self._snapshots
+        kept = {part.path: summary for part in snapshot.parts if (summary := unpacked(part.summary)) is not None}
+        rest = [path for path in snapshot.rows if path not in kept]
+        if not rest and not snapshot.partial_rows.num_rows:
+            return added(list(kept.values()))
+        return added([*kept.values(), self._counted(rest, whole=False)])
+
+    def _counted(self, files: Sequence[Path], *, whole: bool) -> Summary:
+        """The summary of the rows in `files` and in partial parts."""
+        from results.partitions import NEEDED
+        from results.summary import summary_of
+
+        copies = [s.partial_rows for s in self._snapshots]
+        together = _dataset(COLUMNS, [files], copies).to_table(list(NEEDED)) if whole else None
+        connection = views.connection(files, copies)
+        if together is not None:
+            return summary_of(connection, [together])
+        each = (_dataset(COLUMNS, [[path]], []).to_table(list(NEEDED)) for path in files)
+        return summary_of(connection, itertools.chain(each, (copy.select(NEEDED) for copy in copies)))
+
+    @functools.cached_property
+    def _tallies(self) -> duckdb.DuckDBPyConnection:
+        connection = views.empty()
+        for name, table in self.summary.tables.items():
+            connection.register(name, table)
+        views.lock(connection)
+        return connection
+
+    @functools.cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:
-        connection = duckdb.connect(":memory:")
         count = sum(snapshot.count for snapshot in self._snapshots)
-        connection.register("measurements", self._table if count <= _IN_MEMORY else self.dataset)
+        if count <= _IN_MEMORY:
+            connection = views.connection([], [self._table])
+        else:
+            files = [path for s in self._snapshots for path in s.rows]
+            connection = views.connection(files, [s.partial_rows for s in self._snapshots])
         connection.register("elements", self.elements)
-        connection.register("verdicts", _verdict_table())
-        connection.execute(_VIEWS)
-        for lock in _LOCKS:
-            connection.execute(lock)
+        connection.execute(_TRIALS)
+        views.lock(connection)
         return connection
 
 
@@ -147,6 +193,7 @@ class Snapshot:
             raise ResultsError(f"{store.directory} holds no finished trials yet: run {resume_command(store.directory)}")
         whole = [part for part in parts if part.done is None]
         partial = [part for part in parts if part.done is not None]
+        self.parts = whole
         self.rows = [part.path for part in whole]
         self.elements = [path for part in whole if (path := store.elements / part.path.name).exists()]
         self.partial_rows = pa.concat_tables([arrow_schema(COLUMNS).empty_table(), *map(store.part_table, partial)])
@@ -181,13 +228,3 @@ def open(*directories: str | os.PathLike[str], verify: bool = True) -> Results:
         raise ResultsError("no campaign given: name at least one directory")
     return Results([Path(directory) for directory in directories], verify=verify)
 
-
-def _verdict_table() -> pa.Table:
-    return pa.table(
-        {
-            "name": [verdict.name for verdict in VERDICTS.values()],
-            "severity": [verdict.severity for verdict in VERDICTS.values()],
-            "finding": [verdict.finding for verdict in VERDICTS.values()],
-            "sentence": [verdict.sentence for verdict in VERDICTS.values()],
-        }
-    )

@@ -23,7 +23,7 @@ from results.report_standard import print_closing, print_standard
 from results.report_until import print_until
 from results.report_why import print_bitwise, print_outliers, print_published
 from results.setting import setting, undecided
-from results.tallies import against_truth
+from results.tallies import AGAINST_TRUTH, against_truth
 from results.until import question
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ def answer(results: Results, groups: list[FindingGroup]) -> str:
     """The headline of the report: one or two plain sentences, or one, and in lines below what it had no room for."""
     decided_not = sum(reason.trials for reason in undecided(results))
     measured = sum(tally.trials for tally in against_truth(results))
-    (seen,) = results.records("""
-        SELECT count(DISTINCT target) AS ran, coalesce(max(elements), 1) AS elements FROM trials
-        WHERE verdict <> 'unsupported'
+    (seen,) = results.tallied(f"""
+        SELECT count(DISTINCT target) AS ran, coalesce(max(elements), 1) AS elements FROM outcomes
+        WHERE verdict <> 'unsupported' AND {AGAINST_TRUTH}
     """)
     if not groups and seen["elements"] == 0:
         return "Nothing was measured: the outputs of these problems have no elements."
