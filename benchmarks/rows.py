@@ -149,7 +149,7 @@ def _table(problem: Problem, trials: int, seed: int) -> pa.Table:
 
 def _figures(problem: Problem, rng: np.random.Generator, shape: tuple[int, ...], kind: Any) -> dict[str, Any]:
     """Errors: what the inputs of a trial do to all targets, times what each target adds."""
-    trials, outputs, each = shape
+    trials, outputs, _ = shape
     unit = UNITS[problem.home]
     base = (1.0 if problem.exact else 3.0 / rng.random((trials, outputs, 1)) ** (1.0 if problem.hard else 0.3)) * 4
     amplification = (base * rng.uniform(0.7, 1.4, shape)).ravel()

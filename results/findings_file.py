@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow.parquet as pq
 
@@ -16,7 +16,7 @@ from results.arrow import arrow_schema
 from results.columns import FINDING_COLUMNS, Row
 from results.errors import StoreError
 from results.files import write
-from results.findings import FindingGroup, composed_findings, findings
+from results.findings import FindingGroup, computed
 from results.parts import encode, verify
 from results.statistics.proportions import Interval
 from results.store import Store
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from results.reading import Results
 
 FILE = "findings.parquet"
+Covered: TypeAlias = tuple[list[int], int | None]
+"""Shards that are whole, and the trials of those that are not."""
 _CONFIDENCE = 0.95
 _COMPUTED = ("rate", "environments", "versions")
 _PLAIN = tuple(field for field in FindingGroup.__struct_fields__ if field not in _COMPUTED)
@@ -38,18 +40,21 @@ def write_findings(results: Results, directory: Path) -> Path:
     """
     store = Store(directory)
     shards, partial = _covered(store)
-    rows = [_row(group) for group in (*findings(results), *composed_findings(results))]
+    rows = [_row(group) for group in computed(results)]
     path = directory / FILE
     write(path, encode(rows, FINDING_COLUMNS, shards, done=partial))
     return path
 
 
-def read_findings(directory: Path) -> list[FindingGroup] | None:
-    """What the file says, `composed` included; None where there is none, or it is damaged or older than the rows."""
+def read_findings(directory: Path, covered: Covered | None = None) -> list[FindingGroup] | None:
+    """What the file says, `composed` included; None where there is none, or it is damaged or made of other rows than
+    those that `covered` (default: what is there now) says."""
     path = directory / FILE
+    if not path.exists():
+        return None
     try:
         facts = verify(path)
-        if (list(facts.shards), facts.done) != _covered(Store(directory)):
+        if (list(facts.shards), facts.done) != (covered or _covered(Store(directory))):
             return None
     except StoreError:
         return None
@@ -59,12 +64,7 @@ def read_findings(directory: Path) -> list[FindingGroup] | None:
     return [_group(row) for row in table.to_pylist()]
 
 
-def blamed(groups: list[FindingGroup]) -> list[FindingGroup]:
-    """Those against libraries and user code."""
-    return [group for group in groups if group.provenance != "composed"]
-
-
-def _covered(store: Store) -> tuple[list[int], int | None]:
+def _covered(store: Store) -> Covered:
     """Shards that are whole, and the trials of those that are not: what a file of findings was computed from."""
     return sorted(store.done()), sum(store.partial().values()) or None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -70,7 +71,7 @@ def _matrices(output: Codes, target: Codes, digest: Codes, targets: int) -> Iter
     outputs = int(output[-1]) + 1
     step = max(1, _CELLS // targets)
     edges = np.searchsorted(output, np.arange(0, outputs + step, step))
-    for number, (first, last) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    for number, (first, last) in enumerate(itertools.pairwise(edges)):
         height = min(step, outputs - number * step)
         matrix = np.full((height, targets), -1, np.int64)
         matrix[output[first:last] - number * step, target[first:last]] = digest[first:last]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import os
 import weakref
 from collections.abc import Sequence
@@ -71,15 +70,15 @@ class Results:
 
     @functools.cached_property
     def findings(self) -> tuple[FindingGroup, ...]:
-        """Findings against libraries and user code, the most severe first; empty means nothing to blame.
-
-        Read from findings.parquet where that is no older than the rows, else computed.
-        """
+        """Findings against libraries and user code, the most severe first; empty means nothing to blame."""
         from results.findings import findings
-        from results.findings_file import blamed, read_findings
 
-        kept = read_findings(self.directories[0]) if len(self.directories) == 1 else None
-        return tuple(findings(self) if kept is None else blamed(kept))
+        return tuple(findings(self))
+
+    @property
+    def covered(self) -> tuple[list[int], int | None]:
+        """Shards of the first directory that are whole, and the trials of those that are not (None: there are none)."""
+        return self._snapshots[0].covered
 
     def rows(self) -> pa.Table:
         """All rows as one Arrow table, in the order of the files."""
@@ -135,26 +134,14 @@ class Results:
         from results.summary import added, unpacked
 
         if len(self.directories) > 1:
-            return self._counted([path for s in self._snapshots for path in s.rows], whole=True)
+            files = [path for s in self._snapshots for path in s.rows]
+            return views.counted(files, [s.partial_rows for s in self._snapshots], apart=False)
         (snapshot,) = self._snapshots
         kept = {part.path: summary for part in snapshot.parts if (summary := unpacked(part.summary)) is not None}
         rest = [path for path in snapshot.rows if path not in kept]
         if not rest and not snapshot.partial_rows.num_rows:
             return added(list(kept.values()))
-        return added([*kept.values(), self._counted(rest, whole=False)])
-
-    def _counted(self, files: Sequence[Path], *, whole: bool) -> Summary:
-        """The summary of the rows in `files` and in partial parts."""
-        from results.partitions import NEEDED
-        from results.summary import summary_of
-
-        copies = [s.partial_rows for s in self._snapshots]
-        together = _dataset(COLUMNS, [files], copies).to_table(list(NEEDED)) if whole else None
-        connection = views.connection(files, copies)
-        if together is not None:
-            return summary_of(connection, [together])
-        each = (_dataset(COLUMNS, [[path]], []).to_table(list(NEEDED)) for path in files)
-        return summary_of(connection, itertools.chain(each, (copy.select(NEEDED) for copy in copies)))
+        return added([*kept.values(), views.counted(rest, [snapshot.partial_rows])])
 
     @functools.cached_property
     def _tallies(self) -> duckdb.DuckDBPyConnection:
@@ -194,6 +181,10 @@ class Snapshot:
         whole = [part for part in parts if part.done is None]
         partial = [part for part in parts if part.done is not None]
         self.parts = whole
+        self.covered = (
+            sorted(shard for part in whole for shard in part.shards),
+            sum(part.done or 0 for part in partial) or None,
+        )
         self.rows = [part.path for part in whole]
         self.elements = [path for part in whole if (path := store.elements / part.path.name).exists()]
         self.partial_rows = pa.concat_tables([arrow_schema(COLUMNS).empty_table(), *map(store.part_table, partial)])
@@ -227,4 +218,3 @@ def open(*directories: str | os.PathLike[str], verify: bool = True) -> Results:
     if not directories:
         raise ResultsError("no campaign given: name at least one directory")
     return Results([Path(directory) for directory in directories], verify=verify)
-

@@ -17,7 +17,19 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
-from results.outcomes import COUNTED, KEYS, LARGEST, MERGES, REASONS, SEVERAL, TRIAL_KINDS, outcomes
+from results.outcomes import (
+    ACCUSED,
+    COUNTED,
+    KEYS,
+    LARGEST,
+    MERGES,
+    RAN_BY_TARGET,
+    REASONS,
+    SEVERAL,
+    TRIAL_KINDS,
+    WHO,
+    outcomes,
+)
 from results.partitions import partitions
 from results.verdicts import VERDICTS
 
@@ -38,6 +50,8 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "outcomes": (*KEYS, "found", "bare", *COUNTED, *LARGEST, "amplification"),
     "trial_kinds": (*_KINDS, "n", "elements", "skipped"),
     "reasons": ("target", "operator", "verdict", "reason", "trials"),
+    "accused": ("operator", "target", "verdict", "composed", "trials", "rho"),
+    "ran": (*WHO, "trials", "not_run"),
     "partitions": ("classes", "n"),
 }
 
@@ -54,10 +68,11 @@ def _schema(columns: Sequence[str]) -> pa.Schema:
 SCHEMAS: dict[str, pa.Schema] = {name: _schema(columns) for name, columns in _COLUMNS.items()}
 """The tables of a summary."""
 
-RECIPE = hashlib.sha256(
-    repr((outcomes(["x"]), TRIAL_KINDS, REASONS, MERGES, list(VERDICTS), [s.names for s in SCHEMAS.values()], 1)).encode()
-).hexdigest()[:16]
-"""Changes whenever a summary would: it holds the SQL, the verdicts and their order."""
+_QUERIES = {"trial_kinds": TRIAL_KINDS, "reasons": REASONS, "accused": ACCUSED, "ran": RAN_BY_TARGET}
+_MADE_BY = outcomes(["several"]), _QUERIES, MERGES, list(VERDICTS), _COLUMNS, 1
+RECIPE = hashlib.sha256(repr(_MADE_BY).encode()).hexdigest()[:16]
+"""Changes whenever a summary would: it holds the SQL, the verdicts and their order; the number counts changes of
+`results.partitions`."""
 
 
 class Summary(Struct, frozen=True):
@@ -84,7 +99,7 @@ def summary_of(connection: duckdb.DuckDBPyConnection, pieces: Iterable[pa.Table]
     """The same of the views `measurements` and `verdicts` of a connection. `pieces` are tables of the same rows with
     the columns `results.partitions.NEEDED`, all rows of a trial in one piece."""
     several = [name for (name,) in connection.execute(SEVERAL).fetchall()]
-    queries = {"outcomes": outcomes(several), "trial_kinds": TRIAL_KINDS, "reasons": REASONS}
+    queries = {"outcomes": outcomes(several), **_QUERIES}
     tables = {name: _typed(connection.sql(query).to_arrow_table(), name) for name, query in queries.items()}
     splits: Counter[str] = Counter()
     for piece in pieces:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.dataset as ds
 
-from results.summary import verdict_table
+from results.arrow import arrow_schema
+from results.columns import COLUMNS
+from results.partitions import NEEDED
+from results.summary import Summary, summary_of, verdict_table
+
+_SCHEMA = arrow_schema(COLUMNS)
 
 _LOCKS = (
     "SET enable_external_access = false",
@@ -25,7 +32,7 @@ def connection(files: Sequence[Path], tables: Sequence[pa.Table]) -> duckdb.Duck
     over an Arrow dataset. A column that a file lacks is null. `lock` it before anybody's query runs.
     """
     made = empty()
-    made.register("in_memory", pa.concat_tables(tables))
+    made.register("in_memory", pa.concat_tables([_SCHEMA.empty_table(), *tables]))
     source = "SELECT * FROM in_memory"
     if files:
         names = "[" + ", ".join("'" + str(path.resolve()).replace("'", "''") + "'" for path in files) + "]"
@@ -33,6 +40,21 @@ def connection(files: Sequence[Path], tables: Sequence[pa.Table]) -> duckdb.Duck
         source += f" UNION ALL BY NAME SELECT * FROM read_parquet({names}, union_by_name = true)"
     made.execute(f"CREATE VIEW measurements AS {source}")
     return made
+
+
+def counted(files: Sequence[Path], copies: Sequence[pa.Table] = (), *, apart: bool = True) -> Summary:
+    """The summary of the rows in files and in tables with the columns of COLUMNS.
+
+    `apart`: all rows of a trial are in one of them, as in one campaign, and they are read one after the other.
+    """
+    every = [ds.dataset(str(path), schema=_SCHEMA, format="parquet") for path in files]
+    pieces: Iterable[pa.Table]
+    if apart:
+        read = (one.to_table(list(NEEDED)) for one in every)
+        pieces = itertools.chain(read, (copy.select(NEEDED) for copy in copies))
+    else:
+        pieces = [ds.dataset([*every, ds.dataset(list(copies), schema=_SCHEMA)]).to_table(list(NEEDED))]
+    return summary_of(connection(files, copies), pieces)
 
 
 def empty() -> duckdb.DuckDBPyConnection:
