@@ -25,6 +25,8 @@ import pyarrow as pa
 from fuzz.operators import OPERATORS
 from results.arrow import arrow_schema
 from results.columns import COLUMNS, ELEMENT_COLUMNS, RUNGS, SCHEMA_VERSION, rung_column
+from results.findings_file import write_findings
+from results.reading import open as open_results
 from results.store import Store
 
 TARGETS = ("numpy:cpu", "scipy:cpu", "torch:cpu", "jax:cpu", "jax:cpu[mode=eager]", "tvm:llvm", "tvm:llvm[mcpu=host]")
@@ -95,6 +97,7 @@ def generate(folder: Path, rows: int = 10_000_000, trials: int = 8192, seed: int
         store.commit_table(number, table, _elements(table, problem, seed))
         written, number = written + table.num_rows, number + 1
     _write_manifest(folder, trials, seed)
+    write_findings(open_results(folder, verify=False), folder)  # as a run does in the end
     return written
 
 

@@ -30,20 +30,26 @@ def partitions(table: pa.Table) -> Counter[str]:
     """
     import pyarrow.compute as pc
 
-    plain = pc.and_(pc.equal(table.column("against"), "truth"), pc.equal(pc.fill_null(table.column("variant"), ""), ""))
-    rows = table.filter(pc.and_(plain, table.column("output_digest").is_valid()))
+    rows = table.filter(pc.and_(plain(table), table.column("output_digest").is_valid()))
     if not rows.num_rows:
         return Counter()
-    target, names = _coded(rows.column("target"))
+    target, names = coded(rows.column("target"))
     order = np.argsort(names)
     rank = np.empty(len(names), np.int64)
     rank[order] = np.arange(len(names))
     sorted_names = [names[at] for at in order]
     found: Counter[str] = Counter()
-    for matrix in _matrices(_outputs(rows), rank[target], _coded(rows.column("output_digest"))[0], len(names)):
+    for matrix in _matrices(_outputs(rows), rank[target], coded(rows.column("output_digest"))[0], len(names)):
         for leaders, count in _counted(_leaders(matrix)):
             found[_written(leaders, sorted_names)] += count
     return found
+
+
+def plain(table: pa.Table) -> Any:
+    """Which rows are against the truth and without variant."""
+    import pyarrow.compute as pc
+
+    return pc.and_(pc.equal(table.column("against"), "truth"), pc.equal(pc.fill_null(table.column("variant"), ""), ""))
 
 
 def _outputs(rows: pa.Table) -> Codes:
@@ -52,12 +58,12 @@ def _outputs(rows: pa.Table) -> Codes:
 
     key = np.zeros(rows.num_rows, np.int64)
     for name in ("problem_id", "seed", "output", "index"):
-        codes, values = _coded(rows.column(name))
-        key = _coded(pa.array(key * len(values) + codes))[0]
+        codes, values = coded(rows.column(name))
+        key = coded(pa.array(key * len(values) + codes))[0]
     return key
 
 
-def _coded(column: Any) -> tuple[Codes, list[Any]]:
+def coded(column: Any) -> tuple[Codes, list[Any]]:
     """A column as numbers from 0, and the values that they stand for."""
     whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     coded = whole.dictionary_encode(null_encoding="encode")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _TRIALS = "CREATE VIEW trials AS SELECT * FROM measurements WHERE against = 'truth' AND coalesce(variant, '') = ''"
 
 _READING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
-_IN_MEMORY = 500_000
+_IN_MEMORY = 50_000
 """Campaigns of up to so many rows are read once and kept; larger ones are scanned anew by each query."""
 
 

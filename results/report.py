@@ -17,6 +17,7 @@ from results.report_accuracy import print_accuracy
 from results.report_counts import print_pairs, print_targets, print_verdicts
 from results.report_findings import print_findings, print_undecided
 from results.report_overview import print_operators, print_problems
+from results.report_quantiles import print_quantiles
 from results.report_search import SEARCH, print_champions
 from results.report_setting import print_setting
 from results.report_standard import print_closing, print_standard
@@ -87,6 +88,7 @@ def _campaign(results: Results, console: Console, known: Sorted | None) -> None:
     elif ran.problems > 1:
         print_problems(results, console)
     print_targets(results, console)
+    print_quantiles(results, console)
     print_pairs(results, console)
     print_verdicts(results, console)
     if question(results.manifest) is None:
