@@ -193,7 +193,6 @@ MERGES: dict[str, str] = {
     "ran": f"SELECT {', '.join(WHO)}, sum(trials)::BIGINT AS trials, sum(not_run)::BIGINT AS not_run "
     "FROM ran GROUP BY ALL",
     "reasons": "SELECT target, operator, verdict, reason, sum(trials)::BIGINT AS trials FROM reasons GROUP BY ALL",
-    "bins": "SELECT figure, target, bin, sum(n)::BIGINT AS n FROM bins GROUP BY ALL",
     "partitions": "SELECT classes, sum(n)::BIGINT AS n FROM partitions GROUP BY classes",
 }
 """SQL that adds the lines of tables put below each other."""

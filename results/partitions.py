@@ -28,9 +28,9 @@ def partitions(table: pa.Table) -> Counter[str]:
     `table` has the columns NEEDED and all rows of its trials. A split is written as one line a target, in alphabetical
     order: target, tab, the first target with the same `output_digest`.
     """
-    import pyarrow.compute as pc
+    import pyarrow as pa
 
-    rows = table.filter(pc.and_(plain(table), table.column("output_digest").is_valid()))
+    rows = table.filter(pa.array(plain(table) & table.column("output_digest").is_valid().to_numpy()))
     if not rows.num_rows:
         return Counter()
     target, names = coded(rows.column("target"))
@@ -45,11 +45,14 @@ def partitions(table: pa.Table) -> Counter[str]:
     return found
 
 
-def plain(table: pa.Table) -> Any:
+def plain(table: pa.Table) -> npt.NDArray[np.bool_]:
     """Which rows are against the truth and without variant."""
-    import pyarrow.compute as pc
-
-    return pc.and_(pc.equal(table.column("against"), "truth"), pc.equal(pc.fill_null(table.column("variant"), ""), ""))
+    against, names = coded(table.column("against"))
+    variant, variants = coded(table.column("variant"))
+    is_truth = np.array([name == "truth" for name in names], bool)
+    is_none = np.array([not name for name in variants], bool)
+    found: npt.NDArray[np.bool_] = is_truth[against] & is_none[variant]
+    return found
 
 
 def _outputs(rows: pa.Table) -> Codes:
@@ -64,10 +67,15 @@ def _outputs(rows: pa.Table) -> Codes:
 
 
 def coded(column: Any) -> tuple[Codes, list[Any]]:
-    """A column as numbers from 0, and the values that they stand for."""
+    """A column as numbers from 0, and the values that they stand for; null is a value."""
     whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-    coded = whole.dictionary_encode(null_encoding="encode")
-    return coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), coded.dictionary.to_pylist()
+    encoded = whole.dictionary_encode()
+    values = encoded.dictionary.to_pylist()
+    codes = encoded.indices
+    if encoded.null_count:
+        codes = codes.fill_null(len(values))
+        values.append(None)
+    return codes.to_numpy(zero_copy_only=False).astype(np.int64), values
 
 
 def _matrices(output: Codes, target: Codes, digest: Codes, targets: int) -> Iterator[Codes]:

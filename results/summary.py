@@ -17,9 +17,6 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
-from results import bins
-from results import partitions as splitting
-from results.bins import binned
 from results.outcomes import (
     ACCUSED,
     COUNTED,
@@ -45,11 +42,9 @@ MOST_LINES = 16_384
 SHARE = 8
 """A summary is kept where it has at most MOST_LINES lines, and one in SHARE rows."""
 
-_STRINGS = (*(key for key in KEYS if key != "seed"), "reason", "figure", "classes")
+_STRINGS = (*(key for key in KEYS if key != "seed"), "reason", "classes")
 _FLAGS = ("found", "bare", "plain", "outlier", "blamed", "composed", "undecided", "ordered", "certified")
 _FIGURES = ("relative", "ulp", "rho", "kept", "amplification")
-NEEDED = tuple(dict.fromkeys((*splitting.NEEDED, *bins.NEEDED)))
-"""The columns that are read besides those in the SQL."""
 _KINDS = ("plain", "outlier", "blamed", "composed", "undecided", "ordered", "certified")
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "outcomes": (*KEYS, "found", "bare", *COUNTED, *LARGEST, "amplification"),
@@ -57,7 +52,6 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "reasons": ("target", "operator", "verdict", "reason", "trials"),
     "accused": ("operator", "target", "verdict", "composed", "trials", "rho"),
     "ran": (*WHO, "trials", "not_run"),
-    "bins": ("figure", "target", "bin", "n"),
     "partitions": ("classes", "n"),
 }
 
@@ -88,8 +82,7 @@ class Summary(Struct, frozen=True):
 
     @property
     def lines(self) -> int:
-        """Of its tables but `bins`, whose lines are few bytes each."""
-        return sum(table.num_rows for name, table in self.tables.items() if name != "bins")
+        return sum(table.num_rows for table in self.tables.values())
 
 
 def summarise(rows: pa.Table) -> Summary:
@@ -104,17 +97,13 @@ def summarise(rows: pa.Table) -> Summary:
 
 def summary_of(connection: duckdb.DuckDBPyConnection, pieces: Iterable[pa.Table]) -> Summary:
     """The same of the views `measurements` and `verdicts` of a connection. `pieces` are tables of the same rows with
-    the columns NEEDED, all rows of a trial in one piece."""
+    the columns `results.partitions.NEEDED`, all rows of a trial in one piece."""
     several = [name for (name,) in connection.execute(SEVERAL).fetchall()]
     queries = {"outcomes": outcomes(several), **_QUERIES}
     tables = {name: _typed(connection.sql(query).to_arrow_table(), name) for name, query in queries.items()}
     splits: Counter[str] = Counter()
-    spread: list[pa.Table] = [SCHEMAS["bins"].empty_table()]
     for piece in pieces:
         splits += partitions(piece)
-        if counted := binned(piece):
-            spread.append(pa.table(list(map(list, zip(*counted, strict=True))), schema=SCHEMAS["bins"]))
-    tables["bins"] = pa.concat_tables(spread)
     found = {"classes": list(splits), "n": list(splits.values())}
     tables["partitions"] = pa.Table.from_pydict(found, SCHEMAS["partitions"])
     return Summary(tables)

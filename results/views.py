@@ -12,7 +12,8 @@ import pyarrow.dataset as ds
 
 from results.arrow import arrow_schema
 from results.columns import COLUMNS
-from results.summary import NEEDED, Summary, summary_of, verdict_table
+from results.partitions import NEEDED
+from results.summary import Summary, summary_of, verdict_table
 
 _SCHEMA = arrow_schema(COLUMNS)
 
