@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from results import views
 from results.arrow import arrow_schema
@@ -22,6 +21,8 @@ from results.manifest import read_environments, read_manifest, resume_command
 from results.store import Store
 
 if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+
     from results.findings import FindingGroup
     from results.summary import Summary
 
@@ -154,12 +155,16 @@ class Results:
     @functools.cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:
         count = sum(snapshot.count for snapshot in self._snapshots)
+        files = [path for s in self._snapshots for path in s.rows]
+        copies = [s.partial_rows for s in self._snapshots]
         if count <= _IN_MEMORY:
-            connection = views.connection([], [self._table])
-        else:
-            files = [path for s in self._snapshots for path in s.rows]
-            connection = views.connection(files, [s.partial_rows for s in self._snapshots])
-        connection.register("elements", self.elements)
+            files, copies = [], [self._table]
+        connection = views.connection(
+            files,
+            copies,
+            [path for s in self._snapshots for path in s.elements],
+            [s.partial_elements for s in self._snapshots],
+        )
         connection.execute(_TRIALS)
         views.lock(connection)
         return connection
@@ -205,6 +210,8 @@ def _hold(owner: object, folder: Path) -> None:
 
 def _dataset(columns: Sequence[Column], files: Sequence[Sequence[Path]], copies: Sequence[pa.Table]) -> ds.Dataset:
     """Files, scanned lazily, and tables as one dataset."""
+    import pyarrow.dataset as ds
+
     schema = arrow_schema(columns)
     paths = [str(path) for some in files for path in some]
     return ds.dataset([ds.dataset(paths, schema=schema, format="parquet"), ds.dataset(list(copies), schema=schema)])

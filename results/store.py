@@ -20,7 +20,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from results.arrow import AnyRow, arrow_schema, to_lists, to_table
 from results.columns import COLUMNS, ELEMENT_COLUMNS, Cell, Column
@@ -318,6 +317,8 @@ def shard_name(shard: int) -> str:
 
 def _table(path: Path, columns: Sequence[Column]) -> pa.Table:
     """The rows of one file; a column that it lacks is null."""
+    import pyarrow.dataset as ds
+
     try:
         return ds.dataset(str(path), schema=arrow_schema(columns), format="parquet").to_table()
     except (pa.ArrowException, OSError) as error:

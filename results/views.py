@@ -5,17 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from results.arrow import arrow_schema
-from results.columns import COLUMNS
+from results.columns import COLUMNS, ELEMENT_COLUMNS, Column
+from results.outcomes import quoted
 from results.partitions import NEEDED
 from results.summary import Summary, summary_of, verdict_table
 
-_SCHEMA = arrow_schema(COLUMNS)
+_GLOB = set("*?[")
+"""Signs in a path that DuckDB would take for a pattern."""
 
 _LOCKS = (
     "SET enable_external_access = false",
@@ -25,21 +27,54 @@ _LOCKS = (
 """In this order, after the tables are there: from then on a query reads nothing but them and writes nothing."""
 
 
-def connection(files: Sequence[Path], tables: Sequence[pa.Table]) -> duckdb.DuckDBPyConnection:
-    """The rows of Parquet files and of tables with the columns of COLUMNS as the view `measurements`, and `verdicts`.
+def connection(
+    files: Sequence[Path],
+    tables: Sequence[pa.Table],
+    element_files: Sequence[Path] = (),
+    element_tables: Sequence[pa.Table] = (),
+) -> duckdb.DuckDBPyConnection:
+    """The rows of Parquet files and of tables with the columns of COLUMNS as the view `measurements`, those with
+    ELEMENT_COLUMNS as `elements`, and `verdicts`. A column that a file lacks is null.
 
     DuckDB reads the files itself: strings stay dictionary-encoded, which makes grouping several times faster than
-    over an Arrow dataset. A column that a file lacks is null. `lock` it before anybody's query runs.
+    over an Arrow dataset. `lock` it before anybody's query runs.
     """
     made = empty()
-    made.register("in_memory", pa.concat_tables([_SCHEMA.empty_table(), *tables]))
-    source = "SELECT * FROM in_memory"
-    if files:
-        names = "[" + ", ".join("'" + str(path.resolve()).replace("'", "''") + "'" for path in files) + "]"
-        made.execute(f"SET allowed_paths = {names}")
-        source += f" UNION ALL BY NAME SELECT * FROM read_parquet({names}, union_by_name = true)"
-    made.execute(f"CREATE VIEW measurements AS {source}")
+    read = [path for path in (*files, *element_files) if not _GLOB & set(str(path.resolve()))]
+    if read:
+        made.execute(f"SET allowed_paths = {_listed(read)}")
+    _view(made, "measurements", files, tables, COLUMNS)
+    _view(made, "elements", element_files, element_tables, ELEMENT_COLUMNS)
     return made
+
+
+def _view(
+    made: duckdb.DuckDBPyConnection,
+    name: str,
+    files: Sequence[Path],
+    tables: Sequence[pa.Table],
+    columns: Sequence[Column],
+) -> None:
+    schema = arrow_schema(columns)
+    made.register(f"{name}_in_memory", pa.concat_tables([schema.empty_table(), *tables]))
+    source = f"SELECT * FROM {name}_in_memory"
+    if any(_GLOB & set(str(path.resolve())) for path in files):
+        made.register(f"{name}_in_files", _dataset(files, schema))
+        source += f" UNION ALL BY NAME SELECT * FROM {name}_in_files"
+    elif files:
+        options = "union_by_name = true, hive_partitioning = false"
+        source += f" UNION ALL BY NAME SELECT * FROM read_parquet({_listed(files)}, {options})"
+    made.execute(f"CREATE VIEW {name} AS {source}")
+
+
+def _listed(files: Sequence[Path]) -> str:
+    return "[" + ", ".join(quoted(str(path.resolve())) for path in files) + "]"
+
+
+def _dataset(files: Sequence[Path], schema: pa.Schema) -> Any:
+    import pyarrow.dataset
+
+    return pyarrow.dataset.dataset([str(path) for path in files], schema=schema, format="parquet")
 
 
 def counted(files: Sequence[Path], copies: Sequence[pa.Table] = (), *, apart: bool = True) -> Summary:
@@ -47,14 +82,10 @@ def counted(files: Sequence[Path], copies: Sequence[pa.Table] = (), *, apart: bo
 
     `apart`: all rows of a trial are in one of them, as in one campaign, and they are read one after the other.
     """
-    every = [ds.dataset(str(path), schema=_SCHEMA, format="parquet") for path in files]
-    pieces: Iterable[pa.Table]
-    if apart:
-        read = (one.to_table(list(NEEDED)) for one in every)
-        pieces = itertools.chain(read, (copy.select(NEEDED) for copy in copies))
-    else:
-        pieces = [ds.dataset([*every, ds.dataset(list(copies), schema=_SCHEMA)]).to_table(list(NEEDED))]
-    return summary_of(connection(files, copies), pieces)
+    schema = arrow_schema(COLUMNS)
+    read = (_dataset([path], schema).to_table(list(NEEDED)) for path in files)
+    pieces: Iterable[pa.Table] = itertools.chain(read, (copy.select(NEEDED) for copy in copies))
+    return summary_of(connection(files, copies), pieces if apart else [pa.concat_tables(pieces)])
 
 
 def empty() -> duckdb.DuckDBPyConnection:
