@@ -58,7 +58,8 @@ def read_findings(directory: Path, covered: Covered | None = None) -> list[Findi
             return None
     except StoreError:
         return None
-    table = pq.read_table(path)
+    with pq.ParquetFile(path) as file:  # read_table would import Arrow's datasets first
+        table = file.read()
     if table.schema.names != arrow_schema(FINDING_COLUMNS).names:
         return None
     return [_group(row) for row in table.to_pylist()]

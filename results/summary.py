@@ -150,7 +150,8 @@ def verdict_table() -> pa.Table:
 
 
 def _typed(table: pa.Table, name: str) -> pa.Table:
-    return table.select(_COLUMNS[name]).cast(SCHEMAS[name])
+    chosen = table.select(_COLUMNS[name])
+    return chosen if chosen.schema.equals(SCHEMAS[name]) else chosen.cast(SCHEMAS[name])
 
 
 @functools.cache
