@@ -14,7 +14,7 @@ def table(directories: Sequence[Path], markdown: Path | None, csv: Path | None, 
     UserError for a directory named twice, ResultsError for one that holds no rows, StorageError for a file that cannot
     be written.
     """
-    from fuzz.commands import console
+    from fuzz.terminal import console
     from results.accuracy import lines
     from results.accuracy_files import accuracy_csv, accuracy_markdown
     from results.reading import open as open_results

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct, structs
-from rich.console import Console
 
 from fuzz import duration, template
 from fuzz.campaign import Campaign
 from fuzz.directory import CampaignDirectory, default_directory
 from fuzz.errors import FOUND, InternalError, Interrupted, UserError
 from fuzz.extensions import load_entry_points, load_extension
+from fuzz.finding_commands import NEW, asked_for
 from fuzz.log import elapsed
 from fuzz.progress import display
 from fuzz.request import CampaignSpec, ProblemSpec, Published
@@ -29,16 +29,13 @@ from fuzz.shrinking.budget import after_run
 from fuzz.spec import read_toml, resolve
 from fuzz.supervisor import Limits
 from fuzz.targets import split_targets
+from fuzz.terminal import console
 from results.known import read_known
-from results.layout import TextConsole
-from results.manifest import KNOWN, read_manifest, resume_command
+from results.manifest import resume_command
 from strategies.contract import Scalar
 from strategies.expressions import RecipeError, split_input
 
 Value = TypeVar("Value")
-
-
-NEW = "new"
 
 
 class Told(Struct, frozen=True):
@@ -51,7 +48,6 @@ class Told(Struct, frozen=True):
 
 
 NOTHING_MORE = Told()
-PIPED_WIDTH = 110
 
 
 def settings(
@@ -202,12 +198,6 @@ def findings(
     )
 
 
-def asked_for(directory: Path) -> tuple[str, Path | None]:
-    """What the campaign was started with: the rule for failing and its file of known findings."""
-    known = directory / KNOWN
-    return read_manifest(directory).get("fail_on") or NEW, known if known.exists() else None
-
-
 def compact(directory: Path) -> int:
     """Merge small parts, while nobody writes the campaign."""
     from results.compaction import compact as merge
@@ -235,12 +225,6 @@ def doctor(extensions: Sequence[Path]) -> int:
     findings = diagnose(extensions)
     print_doctor(console(), findings)
     return exit_code(findings)
-
-
-def console() -> Console:
-    """A console for results: the terminal's width, or a fixed one when piped."""
-    width = None if sys.stdout.isatty() else PIPED_WIDTH
-    return TextConsole(width=width)
 
 
 def _opened(directory: Path) -> Campaign:

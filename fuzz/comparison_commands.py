@@ -29,7 +29,7 @@ def compare(directories: Sequence[Path], rate: str | None, as_json: bool) -> int
 
 
 def _campaigns(first: Path, second: Path, as_json: bool) -> int:
-    from fuzz.commands import console
+    from fuzz.terminal import console
     from results.comparison.campaigns import compare
     from results.comparison.plain import campaigns_json
     from results.comparison.report import print_campaigns
@@ -44,7 +44,7 @@ def _campaigns(first: Path, second: Path, as_json: bool) -> int:
 
 
 def _with_published(directory: Path, rate: str, as_json: bool) -> int:
-    from fuzz.commands import console
+    from fuzz.terminal import console
     from results.comparison.plain import published_json
     from results.comparison.published import against_published
     from results.comparison.report_published import print_published

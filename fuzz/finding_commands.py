@@ -33,7 +33,7 @@ def findings(
     `known` is a file of known findings, `junit` an XML file to write, `github` adds the annotations of a workflow,
     `write_known` writes a file of known findings to start from.
     """
-    from fuzz.commands import console
+    from fuzz.terminal import console
     from results.reading import open as open_results
     from results.report_known import findings_json, print_list
 
@@ -73,6 +73,14 @@ def decide(results: Results, rule: FailOn, known: KnownFile | None) -> tuple[Sor
     found = sort_findings(results, known)
     rates = flagged_rates(results) if rule.rule == "rate" else ()
     return found, evaluate(rule, found.new, rates)
+
+
+def asked_for(directory: Path) -> tuple[str, Path | None]:
+    """What the campaign was started with: the rule for failing and its file of known findings."""
+    from results.manifest import KNOWN, read_manifest
+
+    known = directory / KNOWN
+    return read_manifest(directory).get("fail_on") or NEW, known if known.exists() else None
 
 
 def publish(results: Results, found: Sorted, junit: Path | None = None, github: bool = False) -> None:

@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from fuzz.backends import BACKENDS
-from fuzz.commands import console
 from fuzz.errors import unknown
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.operators import OPERATORS
+from fuzz.terminal import console
 from strategies.recipes import RECIPES
 
 

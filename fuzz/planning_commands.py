@@ -12,7 +12,7 @@ def plan(rate: float | None, against: str | None, power: float, tests: int, belo
 
     UserError for a combination that asks nothing, and for numbers that are no rates.
     """
-    from fuzz.commands import console
+    from fuzz.terminal import console
     from results.comparison.plain import planned_json
     from results.comparison.plans import Planned, to_exclude, to_tell
     from results.comparison.report_plans import print_planned

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzz.commands import asked_for, console
 from fuzz.errors import FOUND, StorageError, UserError
-from fuzz.finding_commands import checked, decide
-from fuzz.reproduction.saving import save
+from fuzz.finding_commands import NEW, asked_for, checked, decide
 from fuzz.say import tell
+from fuzz.terminal import console
 from results.reading import Results
 from results.reading import open as open_results
 
@@ -53,6 +52,8 @@ def _write(
     results: Results, campaigns: Sequence[Results], known: Sequence[Sorted], html: Path | None, markdown: Path | None
 ) -> None:
     """Both files, each whole or not at all."""
+    from fuzz.reproduction.saving import save
+
     if html is not None:
         from results.html.page import page
 
@@ -80,8 +81,6 @@ def _decided(results: Results) -> tuple[Sorted, Decision]:
 
 def _tell(results: Results, decision: Decision, several: bool) -> None:
     """Whether the campaign fails, where it was started with a rule of its own or a file of known findings."""
-    from fuzz.commands import NEW
-
     rule, file = asked_for(results.directories[0])
     if file is None and rule == NEW:
         return

@@ -19,7 +19,6 @@ from rich.text import Text
 from fuzz.backends import BACKENDS
 from fuzz.backends.base import Unsupported
 from fuzz.campaign import Campaign
-from fuzz.commands import console
 from fuzz.directory import CampaignDirectory
 from fuzz.environment import environment, environment_id
 from fuzz.errors import FOUND, InternalError, UserError
@@ -30,6 +29,7 @@ from fuzz.reproduction.command import show_case, write
 from fuzz.reproduction.subject import trial_of
 from fuzz.reproduction.writing import Wanted
 from fuzz.say import say, tell
+from fuzz.terminal import console
 from fuzz.trial import Cell, Session, run_trial
 from fuzz.workbench import Bench
 from fuzz.worker_process import start

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzz.commands import console
 from fuzz.errors import Interrupted, UserError
 from fuzz.reproduction.saving import storing
 from fuzz.say import tell
+from fuzz.terminal import console
 from results.layout import count
 from results.reading import open as open_results
 

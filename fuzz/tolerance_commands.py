@@ -15,7 +15,7 @@ def tolerance(directories: Sequence[Path], flake: float = 1e-6, json: bool = Fal
 
     UserError for a flake rate that is no probability, NotPermitted for a plan that supports no tolerance.
     """
-    from fuzz.commands import console
+    from fuzz.terminal import console
     from results.reading import open as open_results
     from results.tolerance.advice import tolerances
     from results.tolerance.text import as_json, print_tolerances

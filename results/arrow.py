@@ -65,3 +65,10 @@ def _array(values: Sequence[Cell], field: pa.Field) -> pa.Array:
         return pa.array(values, field.type)
     except (pa.ArrowTypeError, pa.ArrowInvalid, OverflowError) as error:
         raise TypeError(f"column {field.name!r} holds {field.type}: {error}") from error
+
+
+def named(table: pa.Table, campaign: str) -> pa.Table:
+    """A table with the column `campaign`."""
+    from results.columns import CAMPAIGN
+
+    return table.append_column(CAMPAIGN.name, pa.repeat(campaign, table.num_rows))

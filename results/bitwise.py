@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
-from results.tallies import TRIAL_KEY
-
 if TYPE_CHECKING:
     from results.reading import Results
 
@@ -29,15 +27,7 @@ class BitwiseClasses(Struct, frozen=True):
 
 def bitwise_classes(results: Results) -> BitwiseClasses:
     """Group the targets by `output_digest` within each trial and output; one target alone makes no class."""
-    rows = results.records(f"""
-        SELECT classes, count(*) AS n FROM (
-            SELECT {TRIAL_KEY}, output, string_agg(target || chr(9) || leader, chr(10) ORDER BY target) AS classes
-            FROM (SELECT {TRIAL_KEY}, output, target,
-                         min(target) OVER (PARTITION BY {TRIAL_KEY}, output, output_digest) AS leader
-                  FROM trials WHERE output_digest IS NOT NULL)
-            GROUP BY ALL HAVING count(*) > 1)
-        GROUP BY classes ORDER BY n DESC, classes
-    """)
+    rows = results.tallied("SELECT classes, n FROM partitions ORDER BY n DESC, classes")
     partitions = tuple((_partition(row["classes"]), row["n"]) for row in rows)
     outputs = sum(n for _, n in partitions)
     return BitwiseClasses(outputs, _always_equal(partition for partition, _ in partitions), partitions)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from results.layout import count
-from results.tallies import TRIAL_KEY
 
 if TYPE_CHECKING:
     from results.reading import Results
@@ -16,10 +15,10 @@ INSTALL = "pip install 'ulpfuzz[certify]'"
 
 def certification(results: Results, environments: Sequence[str]) -> str:
     """The line; empty where the campaign does not say what certified it."""
-    (row,) = results.records(f"""
-        SELECT coalesce(sum(certified), 0)::BIGINT AS elements, count(*) FILTER (certified = 0) AS skipped,
-               count(DISTINCT ({TRIAL_KEY})) FILTER (certified > 0) AS trials
-        FROM trials
+    (row,) = results.tallied("""
+        SELECT coalesce(sum(elements), 0)::BIGINT AS elements, coalesce(sum(skipped), 0)::BIGINT AS skipped,
+               coalesce(sum(n) FILTER (certified), 0)::BIGINT AS trials
+        FROM trial_kinds
     """)
     records = [results.environments.get(environment, {}) for environment in environments]
     names = sorted({str(record["certifier"]) for record in records if record.get("certifier")})

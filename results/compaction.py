@@ -219,11 +219,24 @@ def _merge(store: Store, group: Sequence[PartFacts]) -> None:
             (store.parts, COLUMNS, PART_ORDER),
         ):
             sources = [folder / part.path.name for part in group]
-            expected = sum(verify(source).rows for source in sources)
+            found = [verify(source) for source in sources]
+            expected = sum(facts.rows for facts in found)
+            summary = _summary(found) if folder == store.parts else ""
             with storing(folder / name), replacing(folder / name) as target:
-                merge(sources, target, columns, order, shards, generation, expected, spill)
+                merge(sources, target, columns, order, shards, generation, expected, spill, summary)
     finally:
         shutil.rmtree(spill, ignore_errors=True)  # what went wrong first is what to say
+
+
+def _summary(parts: Sequence[PartFacts]) -> str:
+    """The summary of the merged part: those of the parts added, computed from the rows where they have none."""
+    from results.summary import added, packed, unpacked
+    from results.views import counted
+
+    kept = {part.path: summary for part in parts if (summary := unpacked(part.summary)) is not None}
+    rest = [part.path for part in parts if part.path not in kept]
+    whole = added([*kept.values(), *([counted(rest)] if rest else [])])
+    return packed(whole, sum(part.rows for part in parts))
 
 
 _ROOT = str(Path(__file__).resolve().parent.parent)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
@@ -46,10 +47,15 @@ _CATALOG = re.compile(r' Did you mean "pg_\w+"\?')
 
 
 class Database:
-    """A connection to some Arrow tables and views of them, one query at a time."""
+    """A connection to some Arrow tables and views of them, one query at a time.
 
-    def __init__(self) -> None:
+    `files` are all that views may read beside the tables.
+    """
+
+    def __init__(self, files: Sequence[Path] = ()) -> None:
         self._connection = duckdb.connect(":memory:", config=dict(_CONFIGURATION))
+        if files:
+            self._connection.execute(f"SET allowed_paths = {file_list(files)}")
         self._later: dict[str, Callable[[], pa.Table]] = {}
 
     def add(self, name: str, table: Any) -> None:
@@ -151,6 +157,16 @@ class Database:
             raise _refused(error) from error
         except (pa.ArrowException, OSError) as error:  # of a stream: DuckDB's message behind Arrow's
             raise _refused(error) from error
+
+
+def file_list(files: Sequence[Path]) -> str:
+    """In SQL, for read_parquet."""
+    return "[" + ", ".join(quoted(str(path.resolve())) for path in files) + "]"
+
+
+def quoted(text: str) -> str:
+    """A string in SQL."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _refused(error: Exception) -> QueryError:

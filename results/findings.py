@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from results.database import quoted
 from results.libraries import versions_of
+from results.outcomes import FINDINGS, NOT_RUN, RAN, among, quoted_list
 from results.rates import interval
 from results.statistics.proportions import Interval
 from results.tallies import TRIAL_KEY
@@ -43,11 +46,10 @@ _COLUMNS = {name: f"coalesce({name}, '') AS {name}" for name in SIGNATURE} | {
     "output": f"CASE WHEN verdict IN {tuple(sorted(_OF_THE_CALL))} THEN '' ELSE coalesce(output, '') END AS output",
     "against": "CASE WHEN against = 'truth' THEN 'truth' ELSE 'target' END AS against",
 }
-_NOT_RUN = "verdict = 'indeterminate' AND coalesce(detail, '') LIKE 'not run%'"
-RAN = f"verdict IS DISTINCT FROM 'unsupported' AND NOT coalesce({_NOT_RUN}, false)"
-"""Rows of trials that ran, in SQL: the backend offers the operator, and the target was not given up."""
-_BLAMED = "coalesce(m.provenance, '') <> 'composed'"
-_COMPOSED = "m.provenance = 'composed'"
+COMPOSED = "composed"
+"""Provenance of formulations that ulpfuzz wrote from a library's primitives."""
+_BLAMED = "coalesce(provenance, '') <> 'composed'"
+_COMPOSED = "provenance = 'composed'"
 
 
 class FindingGroup(Struct, frozen=True, kw_only=True):
@@ -135,19 +137,33 @@ def finding_id(signature: Mapping[str, str]) -> str:
 def findings(results: Results) -> list[FindingGroup]:
     """Findings against libraries and user code, the most severe first; empty means nothing to blame.
 
-    A row is a finding when its verdict is one (results/verdicts.py) and its provenance is not `composed`.
+    A row is a finding when its verdict is one (results/verdicts.py) and its provenance is not `composed`. Read from
+    findings.parquet where that was made of the same rows, else computed.
     """
-    return _groups(results, _BLAMED)
+    kept = _kept(results)
+    return _groups(results, _BLAMED) if kept is None else [group for group in kept if group.provenance != COMPOSED]
 
 
 def composed_findings(results: Results) -> list[FindingGroup]:
     """The same for formulations that ulpfuzz composed from a library's primitives: not blamed on the library."""
-    return _groups(results, _COMPOSED)
+    kept = _kept(results)
+    return _groups(results, _COMPOSED) if kept is None else [group for group in kept if group.provenance == COMPOSED]
+
+
+def computed(results: Results) -> list[FindingGroup]:
+    """All of them, from the rows: what findings.parquet holds."""
+    return [*_groups(results, _BLAMED), *_groups(results, _COMPOSED)]
+
+
+def _kept(results: Results) -> list[FindingGroup] | None:
+    from results.findings_file import read_findings
+
+    return read_findings(results.directories[0], results.covered) if len(results.directories) == 1 else None
 
 
 def trials_of(results: Results, group: FindingGroup) -> tuple[str, ...]:
     """The trials that have this finding, each as problem_id/seed/index, sorted."""
-    where = " AND ".join(f"{name} = '{_quoted(value)}'" for name, value in group.signature.items())
+    where = " AND ".join(f"{name} = {quoted(value)}" for name, value in group.signature.items())
     rows = results.records(f"""
         SELECT DISTINCT concat(problem_id, '/', seed, '/', "index") AS trial FROM (
             SELECT {", ".join(_COLUMNS.values())}, {TRIAL_KEY}
@@ -159,30 +175,33 @@ def trials_of(results: Results, group: FindingGroup) -> tuple[str, ...]:
 
 def accusations(results: Results) -> list[Accusation]:
     """What the headline says: findings by target, verdict and operator, the most severe first."""
-    rows = results.records(f"""
-        SELECT operator, target, verdict, count(DISTINCT ({TRIAL_KEY})) AS trials
-        FROM measurements AS m JOIN verdicts AS v ON m.verdict = v.name WHERE v.finding AND {_BLAMED}
-        GROUP BY operator, target, verdict
-        ORDER BY any_value(severity) DESC, max(rho_max) DESC NULLS LAST, operator, target
+    rows = results.tallied("""
+        SELECT operator, target, verdict, trials FROM accused JOIN verdicts ON verdict = name WHERE NOT composed
+        ORDER BY severity DESC, rho DESC NULLS LAST, operator, target
     """)
-    if not rows:
-        return []
-    counted = results.records(f"""
-        SELECT operator, target, count(DISTINCT ({TRIAL_KEY})) AS n FROM measurements
-        WHERE against = 'truth' AND {RAN} GROUP BY operator, target
-    """)
+    counted = results.tallied("SELECT operator, target, sum(trials)::BIGINT AS n FROM ran GROUP BY ALL") if rows else []
     ran = {(row["operator"], row["target"]): row["n"] for row in counted}
     return [
         Accusation(**row, of_trials=max(row["trials"], ran.get((row["operator"], row["target"]), 0))) for row in rows
     ]
 
 
+def _suspects(results: Results, whose: str) -> str:
+    """In SQL, the rows of problems that have a finding at all; empty where none has. Of others no row is read."""
+    found = results.tallied(f"SELECT DISTINCT operator, problem_id FROM outcomes WHERE found AND {whose}")
+    return among(found) if found else ""
+
+
 def _groups(results: Results, whose: str) -> list[FindingGroup]:
+    suspects = _suspects(results, whose)
+    if not suspects:
+        return []
     names = ", ".join(SIGNATURE)
     found = f"""
         SELECT {", ".join(_COLUMNS.values())}, target, provenance, variant, {TRIAL_KEY}, rho_max, rel_max, ulp_max,
                trial, coalesce(detail, error, '') AS detail, environment, v.severity
-        FROM measurements AS m JOIN verdicts AS v ON m.verdict = v.name WHERE v.finding AND {whose}
+        FROM measurements AS m JOIN verdicts AS v ON m.verdict = v.name
+        WHERE {suspects} AND m.verdict IN ({FINDINGS}) AND {whose}
     """
     rows = results.records(f"""
         WITH found AS ({found}), ordered AS (
@@ -218,17 +237,39 @@ def _group(results: Results, row: dict[str, Any], ran: dict[str, Any], environme
 
 def _ran(results: Results) -> dict[tuple[str, ...], dict[str, Any]]:
     """Trials run and not run, and problems, by operator and target."""
+    who = ", ".join(_COLUMNS[name] for name in _TARGET)
+    counted = results.tallied(f"""
+        SELECT r.*, p.problems FROM (
+            SELECT {who}, sum(trials)::BIGINT AS n, sum(not_run)::BIGINT AS not_run, count(*) AS targets
+            FROM ran GROUP BY ALL) AS r
+        JOIN (SELECT {who}, count(DISTINCT problem_id) AS problems FROM outcomes GROUP BY ALL) AS p
+        USING ({", ".join(_TARGET)})
+    """)
+    found = {_key(row, _TARGET): row for row in counted}
+    shared = [row for row in counted if row["targets"] > 1]
+    return found | (_ran_together(results, shared) if shared else {})
+
+
+def _ran_together(results: Results, shared: Sequence[dict[str, Any]]) -> dict[tuple[str, ...], dict[str, Any]]:
+    """The same where several targets, schedules of one, are taken for one: a trial counts once for all of them."""
+    operators, backends = (quoted_list({row[name] for row in shared}) for name in ("operator", "backend"))
     rows = results.records(f"""
-        SELECT {", ".join(_COLUMNS[name] for name in _TARGET)},
-               count(DISTINCT ({TRIAL_KEY})) FILTER (against = 'truth' AND {RAN}) AS n,
-               count(DISTINCT ({TRIAL_KEY})) FILTER ({_NOT_RUN}) AS not_run, count(DISTINCT problem_id) AS problems
-        FROM measurements GROUP BY ALL
+        SELECT {", ".join(_TARGET)}, count(*) FILTER (ran) AS n, count(*) FILTER (not_run) AS not_run,
+               count(DISTINCT problem_id) AS problems
+        FROM (SELECT {", ".join(_COLUMNS[name] for name in _TARGET)}, {TRIAL_KEY},
+                     bool_or(against = 'truth' AND {RAN}) AS ran, bool_or({NOT_RUN}) AS not_run
+              FROM measurements WHERE coalesce(operator, '') IN ({operators}) AND coalesce(backend, '') IN ({backends})
+              GROUP BY ALL)
+        GROUP BY {", ".join(_TARGET)}
     """)
     return {_key(row, _TARGET): row for row in rows}
 
 
-def _environments(results: Results, found: str) -> dict[tuple[str, ...], list[str]]:
+def _environments(results: Results, found: str) -> Mapping[tuple[str, ...], list[str]]:
     """Environments of each finding that has any, in the order of the draws."""
+    every = [row["environment"] for row in results.tallied("SELECT DISTINCT environment FROM outcomes WHERE found")]
+    if len(every) == 1 and every[0] is not None:
+        return defaultdict(lambda: every)
     names = ", ".join(SIGNATURE)
     rows = results.records(f"""
         SELECT {names}, environment FROM ({found}) WHERE environment IS NOT NULL
@@ -249,7 +290,3 @@ def _has_rate(results: Results, problems: int) -> bool:
 
 def _key(row: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
     return tuple(row[name] for name in names)
-
-
-def _quoted(text: str) -> str:
-    return text.replace("'", "''")

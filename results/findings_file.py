@@ -8,25 +8,26 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from results.arrow import arrow_schema, to_table
+from results.arrow import arrow_schema, named, to_table
 from results.columns import CAMPAIGN, FINDING_COLUMNS, Row
 from results.errors import StoreError
 from results.files import write
-from results.findings import FindingGroup, composed_findings, findings
+from results.findings import FindingGroup, computed
 from results.parts import encode, verify
 from results.statistics.proportions import Interval
 from results.store import Store
-from results.tables import named
 
 if TYPE_CHECKING:
     from results.reading import Results
 
 FILE = "findings.parquet"
+Covered: TypeAlias = tuple[list[int], int | None]
+"""Shards that are whole, and the trials of those that are not."""
 _CONFIDENCE = 0.95
 _COMPUTED = ("rate", "environments", "versions")
 _PLAIN = tuple(field for field in FindingGroup.__struct_fields__ if field not in _COMPUTED)
@@ -40,22 +41,26 @@ def write_findings(results: Results, directory: Path) -> Path:
     """
     store = Store(directory)
     shards, partial = _covered(store)
-    rows = [_row(group) for group in (*findings(results), *composed_findings(results))]
+    rows = [_row(group) for group in computed(results)]
     path = directory / FILE
     write(path, encode(rows, FINDING_COLUMNS, shards, done=partial))
     return path
 
 
-def read_findings(directory: Path) -> list[FindingGroup] | None:
-    """What the file says, `composed` included; None where there is none, or it is damaged or older than the rows."""
+def read_findings(directory: Path, covered: Covered | None = None) -> list[FindingGroup] | None:
+    """What the file says, `composed` included; None where there is none, or it is damaged or made of other rows than
+    those that `covered` (default: what is there now) says."""
     path = directory / FILE
+    if not path.exists():
+        return None
     try:
         facts = verify(path)
-        if (list(facts.shards), facts.done) != _covered(Store(directory)):
+        if (list(facts.shards), facts.done) != (covered or _covered(Store(directory))):
             return None
     except StoreError:
         return None
-    table = pq.read_table(path)
+    with pq.ParquetFile(path) as file:  # read_table would import Arrow's datasets first
+        table = file.read()
     if table.schema.names != arrow_schema(FINDING_COLUMNS).names:
         return None
     return [_group(row) for row in table.to_pylist()]
@@ -70,20 +75,14 @@ def finding_table(results: Results) -> pa.Table:
 
     tables = [arrow_schema([*FINDING_COLUMNS, CAMPAIGN]).empty_table()]
     for path, name in zip(results.directories, results.names, strict=True):
-        kept = read_findings(path)
-        if kept is None:
-            one = results if len(results.directories) == 1 else Opened([path], verify=False)
-            kept = [*findings(one), *composed_findings(one)]
-        tables.append(named(to_table([_row(group) for group in kept], FINDING_COLUMNS), name))
+        one = results if len(results.directories) == 1 else Opened([path], verify=False)
+        kept = read_findings(path, one.covered)
+        groups = computed(one) if kept is None else kept
+        tables.append(named(to_table([_row(group) for group in groups], FINDING_COLUMNS), name))
     return pa.concat_tables(tables)
 
 
-def blamed(groups: list[FindingGroup]) -> list[FindingGroup]:
-    """Those against libraries and user code."""
-    return [group for group in groups if group.provenance != "composed"]
-
-
-def _covered(store: Store) -> tuple[list[int], int | None]:
+def _covered(store: Store) -> Covered:
     """Shards that are whole, and the trials of those that are not: what a file of findings was computed from."""
     return sorted(store.done()), sum(store.partial().values()) or None
 

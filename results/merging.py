@@ -37,11 +37,13 @@ def merge(
     generation: int,
     expected: int,
     spill: Path,
+    summary: str = "",
 ) -> None:
     """Write all rows of `sources`, `expected` in number, to `target`, sorted by the columns `order`.
 
     `spill` is an existing folder for temporary files, about the size of the sources. Columns that a source lacks
-    become null. DamagedFile for a source that cannot be read, OSError when the disk does not take the result.
+    become null; `summary` goes into the footer. DamagedFile for a source that cannot be read, OSError when the disk
+    does not take the result.
     """
     rank = _ranks(sources, [column for name in order for column in columns if column.name == name])
     schema = arrow_schema(columns)
@@ -52,7 +54,7 @@ def merge(
             for number, group in enumerate(groups):
                 file.write_table(_sorted(group, schema, number * ROW_GROUP), row_group_size=ROW_GROUP)
                 group.unlink()
-            file.add_key_value_metadata(footer(columns, shards, generation, len(rank)))
+            file.add_key_value_metadata(footer(columns, shards, generation, len(rank), None, summary))
     with target.open("r+b") as sealed:
         seal(sealed)
     if (written := pq.read_metadata(target).num_rows) != expected:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from results.tallies import PLAIN, TRIAL_KEY
+from results.outcomes import among
+from results.tallies import AGAINST_TRUTH, TRIAL_KEY
 from results.units import smallest_normal_sql, unit_sql
 
 if TYPE_CHECKING:
@@ -59,44 +60,36 @@ class Causes(Struct, frozen=True):
 
 def blame(results: Results) -> Blame:
     """Count the outliers of a campaign and those that something is to blame for."""
-    (row,) = results.records(f"""
-        SELECT count(*) AS trials, count(*) FILTER (outlier) AS outliers,
-               count(*) FILTER (outlier AND blamed) AS blamed,
-               count(*) FILTER (outlier AND NOT blamed AND composed) AS composed,
-               count(*) FILTER (outlier AND NOT blamed AND NOT composed AND undecided) AS undecided,
-               count(*) FILTER (outlier AND NOT blamed AND NOT composed AND NOT undecided AND ordered) AS ordered,
-               count(*) FILTER (NOT blamed AND composed) AS composed_trials
-        FROM (SELECT {TRIAL_KEY}, coalesce(bool_or(above_1e01 > 0), false) AS outlier,
-                     coalesce(bool_or(finding AND coalesce(provenance, '') <> 'composed'), false) AS blamed,
-                     coalesce(bool_or(finding AND provenance = 'composed'), false) AS composed,
-                     coalesce(bool_or(verdict = 'indeterminate'), false) AS undecided,
-                     coalesce(bool_or(verdict = 'accumulation_order'), false) AS ordered
-              FROM measurements LEFT JOIN verdicts ON verdict = name WHERE {PLAIN} GROUP BY ALL)
+    (row,) = results.tallied("""
+        SELECT coalesce(sum(n), 0)::BIGINT AS trials, coalesce(sum(n) FILTER (outlier), 0)::BIGINT AS outliers,
+               coalesce(sum(n) FILTER (outlier AND blamed), 0)::BIGINT AS blamed,
+               coalesce(sum(n) FILTER (outlier AND NOT blamed AND composed), 0)::BIGINT AS composed,
+               coalesce(sum(n) FILTER (outlier AND NOT blamed AND NOT composed AND undecided), 0)::BIGINT AS undecided,
+               coalesce(sum(n) FILTER (outlier AND NOT (blamed OR composed OR undecided) AND ordered), 0)::BIGINT
+                   AS ordered,
+               coalesce(sum(n) FILTER (NOT blamed AND composed), 0)::BIGINT AS composed_trials
+        FROM trial_kinds WHERE plain
     """)
     return Blame(**row)
 
 
 def causes(results: Results) -> Causes | None:
     """What is known about the outputs more than 1e-1 from the truth; None where there is none."""
-    source = f"""
-        SELECT *, NOT underflow AND NOT isnan(rel_max) AND rel_max <= 2 * moved AS conditioned
-        FROM (SELECT *, {unit_sql("dtype")} * rel_amplification AS moved,
-                     coalesce(abs(rel_truth) < {smallest_normal_sql("dtype")}, false) AS underflow
-              FROM trials WHERE above_1e01 > 0)
-    """
+    problems = results.tallied(f"SELECT DISTINCT operator, problem_id FROM outcomes WHERE a1 > 0 AND {AGAINST_TRUTH}")
+    if not problems:
+        return None
     (row,) = results.records(f"""
         SELECT count(*) AS "rows", count(DISTINCT ({TRIAL_KEY})) AS trials, sum(above_1e01)::BIGINT AS elements,
                min(rel_amplification) FILTER (conditioned) AS amplification_min,
                median(rel_amplification) FILTER (conditioned) AS amplification_median,
                min(moved) FILTER (conditioned) AS moved_min, count(*) FILTER (conditioned) AS conditioned,
                count(*) FILTER (underflow) AS underflow,
-               median(ulp_max) AS ulp_median, max(ulp_max) AS ulp_max, max(rho_max) AS rho_max
-        FROM ({source})
+               median(ulp_max) AS ulp_median, max(ulp_max) AS ulp_max, max(rho_max) AS rho_max,
+               histogram(coalesce(verdict, 'none')) AS verdicts
+        FROM (SELECT *, NOT underflow AND NOT isnan(rel_max) AND rel_max <= 2 * moved AS conditioned
+              FROM (SELECT *, {unit_sql("dtype")} * rel_amplification AS moved,
+                           coalesce(abs(rel_truth) < {smallest_normal_sql("dtype")}, false) AS underflow
+                    FROM trials WHERE above_1e01 > 0 AND {among(problems)}))
     """)
-    if not row["rows"]:
-        return None
-    verdicts = results.records(f"""
-        SELECT coalesce(verdict, 'none') AS verdict, count(*) AS n FROM ({source}) GROUP BY verdict
-        ORDER BY n DESC, verdict
-    """)
-    return Causes(**row, verdicts={item["verdict"]: item["n"] for item in verdicts})
+    verdicts = sorted(row.pop("verdicts"), key=lambda one: (-one[1], one[0]))
+    return Causes(**row, verdicts=dict(verdicts))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from results.tallies import TRIAL_KEY
+from results.tallies import AGAINST_TRUTH
 from results.verdicts import VERDICTS
 
 if TYPE_CHECKING:
@@ -36,14 +36,12 @@ class OperatorTally(Struct, frozen=True):
 
 def operator_tallies(results: Results) -> list[OperatorTally]:
     """One tally for each operator and target, the most severe first."""
-    rows = results.records(f"""
+    rows = results.tallied(f"""
         SELECT operator, target, count(DISTINCT problem_id) AS problems,
                count(DISTINCT problem_id) FILTER (flagged > 0) AS problems_flagged,
-               count(flagged) AS trials, count(*) FILTER (flagged > 0) AS flagged,
+               sum(judged)::BIGINT AS trials, sum(flagged)::BIGINT AS flagged,
                max(severity) AS severity, max(rho) AS worst_rho
-        FROM (SELECT operator, target, {TRIAL_KEY}, sum(flagged) AS flagged, max(rho_max) AS rho,
-                     max(severity) AS severity
-              FROM trials LEFT JOIN verdicts ON verdict = name GROUP BY ALL)
+        FROM outcomes LEFT JOIN verdicts ON verdict = name WHERE {AGAINST_TRUTH}
         GROUP BY operator, target ORDER BY severity DESC NULLS LAST, worst_rho DESC NULLS LAST, operator, target
     """)
     tallies = []

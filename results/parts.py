@@ -48,6 +48,8 @@ class PartFacts(Struct, frozen=True):
     schema_version: int
     done: int | None = None
     """Leading trials of the only shard that the file holds; None when it holds its shards whole."""
+    summary: str = ""
+    """What `results.summary.unpacked` takes; empty where there is none."""
 
 
 def encode(
@@ -58,11 +60,22 @@ def encode(
     done: int | None = None,
 ) -> bytes:
     """`rows` as the bytes of a Parquet file: strings dictionary-encoded, zstd level 3, checksum in the footer."""
-    table = to_table(rows, columns)
+    return encode_table(to_table(rows, columns), columns, shards, generation, done)
+
+
+def encode_table(
+    table: pa.Table,
+    columns: Sequence[Column],
+    shards: Sequence[int],
+    generation: int = 0,
+    done: int | None = None,
+    summary: str = "",
+) -> bytes:
+    """The same of an Arrow table with the schema of `columns`, with its summary in the footer."""
     sink = pa.BufferOutputStream()
     with writer(sink, columns) as file:
         file.write_table(table, row_group_size=ROW_GROUP)
-        file.add_key_value_metadata(footer(columns, shards, generation, len(rows), done))
+        file.add_key_value_metadata(footer(columns, shards, generation, table.num_rows, done, summary))
     content = io.BytesIO(sink.getvalue())
     seal(content)
     return content.getvalue()
@@ -76,7 +89,12 @@ def writer(where: Any, columns: Sequence[Column]) -> Any:
 
 
 def footer(
-    columns: Sequence[Column], shards: Sequence[int], generation: int, rows: int, done: int | None = None
+    columns: Sequence[Column],
+    shards: Sequence[int],
+    generation: int,
+    rows: int,
+    done: int | None = None,
+    summary: str = "",
 ) -> dict[str, str]:
     """The key-value metadata of a file, its checksum still zero: `seal` the file afterwards."""
     facts = {
@@ -87,6 +105,7 @@ def footer(
         "done": json.dumps(done),
         "since": json.dumps({column.name: column.since for column in columns}),
         "checksum": _ZEROS.decode(),
+        **({"summary": summary} if summary else {}),
     }
     return {_PREFIX + key: value for key, value in facts.items()}
 
@@ -189,7 +208,8 @@ def _facts(path: Path, metadata: Any) -> PartFacts:
         version = int(found["schema_version"])
         shards = tuple(int(shard) for shard in json.loads(found["shards"]))
         done = json.loads(found.get("done", "null"))
-        part = PartFacts(path, shards, int(found["generation"]), int(found["rows"]), version, done)
+        summary = found.get("summary", "")
+        part = PartFacts(path, shards, int(found["generation"]), int(found["rows"]), version, done, summary)
     except (KeyError, ValueError, TypeError) as error:
         raise damaged(path, "its footer does not say which shards it covers") from error
     if version > SCHEMA_VERSION:

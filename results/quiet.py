@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from results.tallies import PLAIN
+from results.tallies import AGAINST_TRUTH
 
 if TYPE_CHECKING:
     from results.reading import Results
@@ -16,10 +16,9 @@ FEW = 4
 
 def quiet(results: Results) -> frozenset[str]:
     """Targets with a schedule of which no row is a finding, where there are more than a few."""
-    rows = results.records(f"""
-        SELECT target FROM measurements LEFT JOIN verdicts ON verdict = name
-        WHERE options LIKE '%schedule=%' AND against = 'truth' AND {PLAIN}
-        GROUP BY target HAVING NOT coalesce(bool_or(finding), false)
+    rows = results.tallied(f"""
+        SELECT target FROM outcomes WHERE options LIKE '%schedule=%' AND {AGAINST_TRUTH}
+        GROUP BY target HAVING NOT bool_or(found)
     """)
     found = frozenset(str(row["target"]) for row in rows)
     return found if len(found) > FEW else frozenset()

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct
 
-from results.columns import COLUMNS
+from results.columns import COLUMNS, RUNGS, rung_column
+from results.database import quoted
 from results.errors import QueryError
+from results.outcomes import KEYS
 from results.permitted import Question, require
 from results.statistics.clustered import generator_rate
 from results.statistics.proportions import Interval, one_sided_upper, rate_interval
@@ -31,6 +33,12 @@ CONFIDENCE = 0.95
 _COLUMN_NAMES = frozenset(column.name for column in COLUMNS)
 _EVENT = re.compile(r"\s*(\w+)\s*(=|!=|<=|>=|<|>)\s*(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|'[^']*')\s*")
 _TRIAL = ("problem_id", "seed", "index")
+_TALLIED: dict[str, tuple[str, str]] = {
+    **{f"{rung_column(k)} > 0": (f"a{k}", "measured") for k in RUNGS},
+    "flagged > 0": ("flagged", "judged"),
+}
+"""Events that are counted beforehand (results/outcomes.py), with the columns of k and n. With one target in a group a
+trial has one outcome there."""
 
 
 class RateRow(Struct, frozen=True):
@@ -79,7 +87,11 @@ def rate(
     for name in by:
         if name not in _COLUMN_NAMES:
             raise QueryError(f"unknown column {name!r} to group by: see docs/schema.md")
-    counts = _counts(results, predicate, by, against, variant)
+    tallied = _TALLIED.get(" ".join(event.split()))
+    if tallied and "target" in by and set(by) <= set(KEYS) - {"verdict"}:
+        counts = _tallied(results, *tallied, by, against, variant)
+    else:
+        counts = _counts(results, predicate, by, against, variant)
     problems = max((row["problems"] for row in counts), default=1)
     repeated = not one_draw(results) and any(row["n"] > row["problems"] for row in counts)
     clustered = results.plan == "survey" and repeated and problems > 1
@@ -180,4 +192,15 @@ def _counts(results: Results, predicate: str, by: Sequence[str], against: str, v
               WHERE against = '{quoted[0]}' AND coalesce(variant, '') = '{quoted[1]}' AND ({predicate}) IS NOT NULL
               GROUP BY {inner})
         {f"GROUP BY {groups} ORDER BY {groups}" if by else "HAVING count(*) > 0"}
+    """)
+
+
+def _tallied(results: Results, k: str, n: str, by: Sequence[str], against: str, variant: str) -> list[dict[str, Any]]:
+    """The same as `_counts`, from what is counted beforehand."""
+    groups = ", ".join(f'"{name}"' for name in by)
+    return results.tallied(f"""
+        SELECT {groups}, sum({n})::BIGINT AS n, sum({k})::BIGINT AS k,
+               count(DISTINCT problem_id) FILTER ({n} > 0) AS problems
+        FROM outcomes WHERE against = {quoted(against)} AND coalesce(variant, '') = {quoted(variant)}
+        GROUP BY {groups} HAVING sum({n}) > 0 ORDER BY {groups}
     """)

@@ -1,4 +1,4 @@
-"""Open campaign directories: rows as Arrow, SQL through DuckDB that cannot leave them, manifests."""
+"""Open campaign directories: rows as Arrow, SQL through DuckDB that cannot leave them, summaries, manifests."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
+from results import views
 from results.arrow import arrow_schema
 from results.columns import CAMPAIGN, COLUMNS, ELEMENT_COLUMNS, Column
 from results.database import Database
@@ -19,13 +19,17 @@ from results.errors import ResultsError
 from results.files import hold
 from results.manifest import read_environments, read_manifest, resume_command
 from results.store import Store
+from results.verdicts import verdict_table
 
 if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+
     from results.findings import FindingGroup
+    from results.summary import Summary
 
 _TRIALS = "SELECT * FROM measurements WHERE against = 'truth' AND coalesce(variant, '') = ''"
 
-_IN_MEMORY = 500_000
+_IN_MEMORY = 50_000
 """Campaigns of up to so many rows are read once and kept; larger ones are scanned anew by each query."""
 
 
@@ -72,15 +76,15 @@ class Results:
 
     @functools.cached_property
     def findings(self) -> tuple[FindingGroup, ...]:
-        """Findings against libraries and user code, the most severe first; empty means nothing to blame.
-
-        Read from findings.parquet where that is no older than the rows, else computed.
-        """
+        """Findings against libraries and user code, the most severe first; empty means nothing to blame."""
         from results.findings import findings
-        from results.findings_file import blamed, read_findings
 
-        kept = read_findings(self.directories[0]) if len(self.directories) == 1 else None
-        return tuple(findings(self) if kept is None else blamed(kept))
+        return tuple(findings(self))
+
+    @property
+    def covered(self) -> tuple[list[int], int | None]:
+        """Shards of the first directory that are whole, and the trials of those that are not (None: there are none)."""
+        return self._snapshots[0].covered
 
     def rows(self) -> pa.Table:
         """All rows as one Arrow table, in the order of the files."""
@@ -124,10 +128,21 @@ class Results:
         kinds = {pa.int64(): pandas.Int64Dtype(), pa.int32(): pandas.Int32Dtype()}
         return self.sql(query).to_pandas(types_mapper=kinds.get)
 
+    def tallied(self, query: str) -> list[dict[str, Any]]:
+        """The same as `records` over what is counted beforehand: the views `outcomes`, `trial_kinds`, `reasons` and
+        `partitions` (results/outcomes.py), and `verdicts`."""
+        return self._remembered(self._tallies, query)
+
     def records(self, query: str) -> list[dict[str, Any]]:
-        """The rows of `sql(query)` as dictionaries; for aggregates. A query asked again is not run again."""
+        """The rows of a query over `measurements`, `trials`, `elements` and `verdicts`, as dictionaries.
+
+        For aggregates; a query asked again is not run again.
+        """
+        return self._remembered(self._rows, query)
+
+    def _remembered(self, database: Database, query: str) -> list[dict[str, Any]]:
         if query not in self._answers:
-            self._answers[query] = self.sql(query)
+            self._answers[query] = database.table(query)
         rows: list[dict[str, Any]] = self._answers[query].to_pylist()
         return rows
 
@@ -147,13 +162,13 @@ class Results:
 
     def _opened(self, *, reading_once: bool = False) -> Database:
         from results.findings_file import finding_table
-        from results.tables import column_table, of_campaigns, reader_of_campaigns, verdict_table
+        from results.tables import column_table, of_campaigns, reader_of_campaigns
 
         rows_of = reader_of_campaigns if reading_once else of_campaigns
         names = self.names
         snapshots = self._snapshots
         database = Database()
-        if not reading_once and sum(snapshot.count for snapshot in snapshots) <= _IN_MEMORY:
+        if not reading_once and self._few:
             counts = [*(s.whole for s in snapshots), *(s.partial_rows.num_rows for s in snapshots)]
             repeated = [pa.repeat(name, count) for name, count in zip(names * 2, counts, strict=True)]
             campaigns = pa.chunked_array(repeated, pa.string())
@@ -169,6 +184,55 @@ class Results:
         database.view("trials", _TRIALS)
         database.lock()
         return database
+
+    @functools.cached_property
+    def summary(self) -> Summary:
+        """What reports count: from the footers of the parts, and from the rows of those without.
+
+        A trial of one campaign lies in one part; of several campaigns, that may share trials, all rows are looked at.
+        """
+        from results.summary import added, unpacked
+
+        if len(self.directories) > 1:
+            files = [path for s in self._snapshots for path in s.rows]
+            return views.counted(files, [s.partial_rows for s in self._snapshots], apart=False)
+        (snapshot,) = self._snapshots
+        kept = {part.path: summary for part in snapshot.parts if (summary := unpacked(part.summary)) is not None}
+        rest = [path for path in snapshot.rows if path not in kept]
+        if not rest and not snapshot.partial_rows.num_rows:
+            return added(list(kept.values()))
+        return added([*kept.values(), views.counted(rest, [snapshot.partial_rows])])
+
+    @functools.cached_property
+    def _tallies(self) -> Database:
+        database = Database()
+        database.add("verdicts", verdict_table())
+        for name, table in self.summary.tables.items():
+            database.add(name, table)
+        database.lock()
+        return database
+
+    @functools.cached_property
+    def _rows(self) -> Database:
+        """For aggregates: DuckDB reads the files itself, which is several times faster than over a dataset."""
+        files = [path for s in self._snapshots for path in s.rows]
+        copies = [s.partial_rows for s in self._snapshots]
+        if self._few:
+            files, copies = [], [self._table]
+        database = views.database(
+            files,
+            copies,
+            [path for s in self._snapshots for path in s.elements],
+            [s.partial_elements for s in self._snapshots],
+        )
+        database.view("trials", _TRIALS)
+        database.lock()
+        return database
+
+    @property
+    def _few(self) -> bool:
+        rows: int = sum(snapshot.count for snapshot in self._snapshots)
+        return rows <= _IN_MEMORY
 
 
 class Snapshot:
@@ -186,6 +250,11 @@ class Snapshot:
             raise ResultsError(f"{store.directory} holds no finished trials yet: run {resume_command(store.directory)}")
         whole = [part for part in parts if part.done is None]
         partial = [part for part in parts if part.done is not None]
+        self.parts = whole
+        self.covered = (
+            sorted(shard for part in whole for shard in part.shards),
+            sum(part.done or 0 for part in partial) or None,
+        )
         self.rows = [part.path for part in whole]
         self.elements = [path for part in whole if (path := store.elements / part.path.name).exists()]
         self.partial_rows = pa.concat_tables([arrow_schema(COLUMNS).empty_table(), *map(store.part_table, partial)])
@@ -207,6 +276,8 @@ def _hold(owner: object, folder: Path) -> None:
 
 def _dataset(columns: Sequence[Column], files: Sequence[Sequence[Path]], copies: Sequence[pa.Table]) -> ds.Dataset:
     """Files, scanned lazily, and tables as one dataset."""
+    import pyarrow.dataset as ds
+
     schema = arrow_schema(columns)
     paths = [str(path) for some in files for path in some]
     return ds.dataset([ds.dataset(paths, schema=schema, format="parquet"), ds.dataset(list(copies), schema=schema)])

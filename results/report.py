@@ -17,13 +17,14 @@ from results.report_accuracy import print_accuracy
 from results.report_counts import print_pairs, print_targets, print_verdicts
 from results.report_findings import print_findings, print_undecided
 from results.report_overview import print_operators, print_problems
+from results.report_quantiles import print_quantiles
 from results.report_search import SEARCH, print_champions
 from results.report_setting import print_setting
 from results.report_standard import print_closing, print_standard
 from results.report_until import print_until
 from results.report_why import print_bitwise, print_outliers, print_published
 from results.setting import setting, undecided
-from results.tallies import against_truth
+from results.tallies import AGAINST_TRUTH, against_truth
 from results.until import question
 
 if TYPE_CHECKING:
@@ -58,9 +59,9 @@ def answer(results: Results, groups: list[FindingGroup]) -> str:
     """The headline of the report: one or two plain sentences, or one, and in lines below what it had no room for."""
     decided_not = sum(reason.trials for reason in undecided(results))
     measured = sum(tally.trials for tally in against_truth(results))
-    (seen,) = results.records("""
-        SELECT count(DISTINCT target) AS ran, coalesce(max(elements), 1) AS elements FROM trials
-        WHERE verdict <> 'unsupported'
+    (seen,) = results.tallied(f"""
+        SELECT count(DISTINCT target) AS ran, coalesce(max(elements), 1) AS elements FROM outcomes
+        WHERE verdict <> 'unsupported' AND {AGAINST_TRUTH}
     """)
     if not groups and not setting(results).trials:
         return empty(results)
@@ -97,6 +98,7 @@ def _campaign(results: Results, console: Console, known: Sorted | None) -> None:
     elif ran.problems > 1:
         print_problems(results, console)
     print_targets(results, console)
+    print_quantiles(results, console)
     print_pairs(results, console)
     print_verdicts(results, console)
     if question(results.manifest) is None:

@@ -108,7 +108,7 @@ def print_verdicts(results: Results, console: Console) -> None:
 def why_no_rate(results: Results) -> str:
     """Why the trials of a target are not a sample of one population; empty where they are."""
     try:
-        rate(results, "flagged >= 0", by=("target",))
+        rate(results, "flagged > 0", by=("target",))
     except InvalidRate as error:
         return str(error)
     return ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from results.tallies import TRIAL_KEY
+from results.tallies import AGAINST_TRUTH
 from results.verdicts import NO_VALUE
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ def setting(results: Results) -> Setting:
             ("environments", "environment"),
         )
     )
-    (row,) = results.records(f"""
-        SELECT count(DISTINCT problem_id) AS problems, count(DISTINCT ({TRIAL_KEY})) AS trials, {values}
-        FROM measurements
+    (row,) = results.tallied(f"""
+        SELECT count(DISTINCT problem_id) AS problems, (SELECT sum(n)::BIGINT FROM trial_kinds) AS trials, {values}
+        FROM outcomes
     """)
     problems, trials = row.pop("problems"), row.pop("trials")
     return Setting(problems=problems, trials=trials, **{key: tuple(found or ()) for key, found in row.items()})
@@ -72,12 +72,12 @@ def setting(results: Results) -> Setting:
 
 def targets_that_ran(results: Results) -> list[Ran]:
     """Each target of a trial with what it ran."""
-    rows = results.records("""
+    rows = results.tallied(f"""
         SELECT target, coalesce(string_agg(DISTINCT dtype, ', ' ORDER BY dtype), '') AS dtype,
                coalesce(string_agg(DISTINCT implementation, ', ' ORDER BY implementation), '') AS implementations,
                coalesce(string_agg(DISTINCT provenance, ', ' ORDER BY provenance), '') AS provenance,
                count(DISTINCT operator) AS operators
-        FROM trials GROUP BY target ORDER BY target
+        FROM outcomes WHERE {AGAINST_TRUTH} GROUP BY target ORDER BY target
     """)
     return [Ran(**row) for row in rows]
 
@@ -111,9 +111,8 @@ def _values(record: Mapping[str, Any]) -> str:
 
 
 def _reasons(results: Results, where: str) -> list[Missing]:
-    rows = results.records(f"""
-        SELECT target, operator, verdict, coalesce(nullif(detail, ''), nullif(error, ''), 'no reason given') AS reason,
-               count(DISTINCT ({TRIAL_KEY})) AS trials
-        FROM trials WHERE {where} GROUP BY ALL ORDER BY trials DESC, target, operator, reason
+    rows = results.tallied(f"""
+        SELECT target, operator, verdict, reason, sum(trials)::BIGINT AS trials
+        FROM reasons WHERE {where} GROUP BY ALL ORDER BY trials DESC, target, operator, reason
     """)
     return [Missing(**row) for row in rows]

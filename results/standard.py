@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from results.tallies import TRIAL_KEY
+from results.tallies import AGAINST_TRUTH
 from results.verdicts import NO_VALUE, VERDICTS
 
 if TYPE_CHECKING:
@@ -55,13 +55,11 @@ class Cell(Struct, frozen=True):
 
 def cells(results: Results) -> list[Cell]:
     """Operators with findings first, the most severe before the others; the targets of an operator together."""
-    rows = results.records(f"""
-        SELECT operator, target, dtype, count(*) AS trials, count(*) FILTER (flagged > 0) AS flagged,
-               max(severity) AS severity, max(rho) AS worst_rho, bool_or(found) AS findings
-        FROM (SELECT operator, target, dtype, {TRIAL_KEY}, sum(flagged) AS flagged,
-                     max(rho_max) FILTER (verdict <> 'subnormals_flushed') AS rho,
-                     max(severity) AS severity, bool_or(finding AND provenance IS DISTINCT FROM 'composed') AS found
-              FROM trials JOIN verdicts ON verdict = name GROUP BY ALL)
+    rows = results.tallied(f"""
+        SELECT operator, target, dtype, sum(n)::BIGINT AS trials, sum(flagged)::BIGINT AS flagged,
+               max(severity) AS severity, max(kept) AS worst_rho,
+               bool_or(found AND provenance IS DISTINCT FROM 'composed') AS findings
+        FROM outcomes JOIN verdicts ON verdict = name WHERE {AGAINST_TRUTH}
         GROUP BY operator, target, dtype ORDER BY operator, dtype, target
     """)
     found = [Cell(**row, worst_verdict=_NAMES[severity]) for row in rows for severity in [row.pop("severity")]]

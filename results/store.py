@@ -20,13 +20,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
-from results.arrow import AnyRow, arrow_schema, to_lists
+from results.arrow import AnyRow, arrow_schema, to_lists, to_table
 from results.columns import COLUMNS, ELEMENT_COLUMNS, Cell, Column
 from results.errors import DamagedFile, StoreError
 from results.files import TEMPORARY, alone, storing, write
-from results.parts import PartFacts, damaged, encode, facts, verify
+from results.parts import PartFacts, damaged, encode, encode_table, facts, verify
+from results.summary import LEAST_ROWS, packed, summarise
 
 _TRIAL = ("problem_id", "index")
 """Columns that name a trial within a campaign."""
@@ -108,7 +108,18 @@ class Store:
             if there is None or there > done:
                 return
         write(self.elements / name, encode(elements, ELEMENT_COLUMNS, [shard], done=done))
-        write(self.parts / name, encode(rows, COLUMNS, [shard], done=done))
+        self._write_part(shard, to_table(rows, COLUMNS), done)
+
+    def commit_table(self, shard: int, rows: pa.Table, elements: pa.Table) -> None:
+        """`commit` of a whole shard from Arrow tables with the schemas of COLUMNS and ELEMENT_COLUMNS."""
+        name = shard_name(shard)
+        write(self.elements / name, encode_table(elements, ELEMENT_COLUMNS, [shard]))
+        self._write_part(shard, rows, None)
+
+    def _write_part(self, shard: int, rows: pa.Table, done: int | None) -> None:
+        summary = packed(summarise(rows), rows.num_rows) if done is None and rows.num_rows >= LEAST_ROWS else ""
+        content = encode_table(rows, COLUMNS, [shard], done=done, summary=summary)
+        write(self.parts / shard_name(shard), content)
 
     def check(self) -> None:
         """Read every file in full. StoreError names the first that is damaged or missing, and counts the rest, or the
@@ -308,6 +319,8 @@ def shard_name(shard: int) -> str:
 
 def _table(path: Path, columns: Sequence[Column]) -> pa.Table:
     """The rows of one file; a column that it lacks is null."""
+    import pyarrow.dataset as ds
+
     try:
         return ds.dataset(str(path), schema=arrow_schema(columns), format="parquet").to_table()
     except (pa.ArrowException, OSError) as error:

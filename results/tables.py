@@ -10,11 +10,10 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from pyarrow import fs
 
-from results.arrow import arrow_schema
+from results.arrow import arrow_schema, named
 from results.columns import CAMPAIGN, COLUMNS, ELEMENT_COLUMNS, FINDING_COLUMNS, Column
 from results.database import BATCH_ROWS
 from results.merging import batches_of
-from results.verdicts import VERDICTS
 
 
 def of_campaigns(
@@ -50,23 +49,6 @@ def reader_of_campaigns(
                 yield batch.append_column(CAMPAIGN.name, pa.repeat(name, batch.num_rows))
 
     return pa.RecordBatchReader.from_batches(arrow_schema([*columns, CAMPAIGN]), rows())
-
-
-def named(table: pa.Table, campaign: str) -> pa.Table:
-    """A table with the column `campaign`."""
-    return table.append_column(CAMPAIGN.name, pa.repeat(campaign, table.num_rows))
-
-
-def verdict_table() -> pa.Table:
-    """The verdicts in order of severity."""
-    return pa.table(
-        {
-            "name": [verdict.name for verdict in VERDICTS.values()],
-            "severity": [verdict.severity for verdict in VERDICTS.values()],
-            "finding": [verdict.finding for verdict in VERDICTS.values()],
-            "sentence": [verdict.sentence for verdict in VERDICTS.values()],
-        }
-    )
 
 
 def column_table() -> pa.Table:

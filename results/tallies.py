@@ -18,6 +18,9 @@ TRIAL_KEY = 'problem_id, seed, "index"'
 PLAIN = "coalesce(variant, '') = ''"
 """Rows of the kernel as it is, not of a variant."""
 
+AGAINST_TRUTH = f"against = 'truth' AND {PLAIN}"
+"""Rows of the view `trials`."""
+
 PAIRS = f"against <> 'truth' AND {PLAIN}"
 """Rows that compare two targets."""
 
@@ -49,7 +52,7 @@ class Tally(Struct, frozen=True):
 
 def against_truth(results: Results) -> list[Tally]:
     """One tally a target, in alphabetical order."""
-    return _tallies(results, f"against = 'truth' AND {PLAIN}")
+    return _tallies(results, AGAINST_TRUTH)
 
 
 def between_targets(results: Results) -> list[Tally]:
@@ -59,11 +62,9 @@ def between_targets(results: Results) -> list[Tally]:
 
 def verdict_counts(results: Results) -> dict[str, dict[str, int]]:
     """Trials by target and verdict against the truth. A trial has the most severe verdict of its outputs."""
-    rows = results.records(f"""
-        SELECT target, severity, count(*) AS trials FROM (
-            SELECT target, {TRIAL_KEY}, max(severity) AS severity
-            FROM trials JOIN verdicts ON verdict = name GROUP BY ALL)
-        GROUP BY target, severity ORDER BY target, severity
+    rows = results.tallied(f"""
+        SELECT target, severity, sum(n)::BIGINT AS trials FROM outcomes JOIN verdicts ON verdict = name
+        WHERE {AGAINST_TRUTH} GROUP BY target, severity ORDER BY target, severity
     """)
     counts: dict[str, dict[str, int]] = {}
     for row in rows:
@@ -72,19 +73,12 @@ def verdict_counts(results: Results) -> dict[str, dict[str, int]]:
 
 
 def _tallies(results: Results, where: str) -> list[Tally]:
-    rows = results.records(f"""
-        SELECT target, against, count(*) AS run, count(a1) AS trials,
-               count(*) FILTER (a1 > 0) AS above_1e01, count(*) FILTER (a2 > 0) AS above_1e02,
-               count(*) FILTER (flagged > 0) AS flagged,
+    rows = results.tallied(f"""
+        SELECT target, against, sum(n)::BIGINT AS run, sum(measured)::BIGINT AS trials,
+               sum(a1)::BIGINT AS above_1e01, sum(a2)::BIGINT AS above_1e02, sum(flagged)::BIGINT AS flagged,
                max(relative) AS worst_relative, arg_max(amplification, relative) AS amplification,
-               max(ulp) AS worst_ulp, max(rho) AS worst_rho, max(severity) AS severity,
-               max(inside) AS inside
-        FROM (SELECT target, against, {TRIAL_KEY}, max(above_1e01) AS a1, max(above_1e02) AS a2,
-                     sum(flagged) AS flagged, max(rel_max) AS relative,
-                     arg_max(rel_amplification, rel_max) AS amplification,
-                     max(ulp_max) AS ulp, max(rho_max) AS rho, max(severity) AS severity,
-                     max(list_position({list(INTERNAL)}, internal)) AS inside
-              FROM measurements LEFT JOIN verdicts ON verdict = name WHERE {where} GROUP BY ALL)
+               max(ulp) AS worst_ulp, max(rho) AS worst_rho, max(severity) AS severity, max(inside) AS inside
+        FROM outcomes LEFT JOIN verdicts ON verdict = name WHERE {where}
         GROUP BY target, against ORDER BY target, against
     """)
     return [_tally(row) for row in rows]

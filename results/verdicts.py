@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Verdict(Struct, frozen=True):
@@ -68,3 +73,11 @@ NO_VALUE: frozenset[str] = frozenset({"unsupported", "raised", "out_of_memory", 
 def worst(names: list[str]) -> str:
     """The most severe of `names` (at least one)."""
     return max(names, key=lambda name: VERDICTS[name].severity)
+
+
+def verdict_table() -> pa.Table:
+    """The verdicts in order of severity, as the table `verdicts` of queries."""
+    import pyarrow as pa
+
+    names = ("name", "severity", "finding", "sentence")
+    return pa.table({name: [getattr(verdict, name) for verdict in VERDICTS.values()] for name in names})

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from results.findings import RAN
+from results.outcomes import RAN
 from results.statistics.samples import Floats
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from results.columns import RUNGS, rung_column
+from results.columns import RUNGS
 from results.contents.table import Cell, Column, Table, figure, number, share, verdict, word
 from results.layout import count
 from results.quiet import quiet, told
-from results.tallies import TRIAL_KEY
+from results.tallies import AGAINST_TRUTH
 from results.verdicts import VERDICTS
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 SHOWN = 1500
 """Lines of the table; a campaign of hundreds of schedules may have more."""
 _NAMES = list(VERDICTS)
-_SEVERAL = "SELECT operator FROM trials GROUP BY operator HAVING min(output) <> max(output)"
 _DIGITS = (
     "No digits lost beside a finding: NaN or an infinity, a last bit that IEEE 754 requires, a failed call, subnormals "
     "read as zero, or an error that only the other precision shows."
@@ -76,46 +75,18 @@ class Line(Struct, frozen=True):
 
 def lines(results: Results) -> list[Line]:
     """Findings first, the most severe before the others, then by the largest rho."""
-    rows = results.records(f"""
+    rows = results.tallied(f"""
         SELECT operator, dtype, target, coalesce(min(provenance), '') AS provenance,
-               count(DISTINCT problem_id) AS problems, count(*) AS run, count(a1) AS trials,
-               {", ".join(f"count(*) FILTER (a{k} > 0) AS a{k}" for k in RUNGS)},
-               count(*) FILTER (flagged > 0) AS flagged, max(relative) AS worst_relative,
+               count(DISTINCT problem_id) AS problems, sum(n)::BIGINT AS run, sum(measured)::BIGINT AS trials,
+               {", ".join(f"sum(a{k})::BIGINT AS a{k}" for k in RUNGS)}, sum(flagged)::BIGINT AS flagged,
+               max(relative) AS worst_relative,
                arg_max(amplification, struct_pack(r := relative, a := amplification)) AS amplification,
                max(ulp) AS worst_ulp, max(rho) AS worst_rho, max(kept) AS lost_rho, max(severity) AS severity
-        FROM ({_trials(results)}) GROUP BY operator, dtype, target
+        FROM outcomes LEFT JOIN verdicts ON verdict = name WHERE {AGAINST_TRUTH} GROUP BY operator, dtype, target
     """)
     hidden = quiet(results)
     found = [_line(row) for row in rows if row["target"] not in hidden]
     return sorted(found, key=lambda line: (not line.finding, -line.severity, -_size(line), *_name(line)))
-
-
-def _trials(results: Results) -> str:
-    """SQL for one row a trial, operator, dtype and target: rows as they are, but for operators with several outputs."""
-    several = [row["operator"] for row in results.records(_SEVERAL)]
-    columns = {
-        **{f"a{k}": rung_column(k) for k in RUNGS},
-        "flagged": "flagged",
-        "relative": "rel_max",
-        "amplification": "rel_amplification",
-        "ulp": "ulp_max",
-        "rho": "rho_max",
-        "kept": "CASE WHEN verdict IS DISTINCT FROM 'subnormals_flushed' THEN rho_max END",
-        "severity": "severity",
-        "provenance": "provenance",
-    }
-    other = {"flagged": "sum(flagged)", "amplification": "arg_max(rel_amplification, rel_max)"}
-    source = "FROM trials LEFT JOIN verdicts ON verdict = name"
-    alone = ", ".join(f"{column} AS {name}" for name, column in columns.items())
-    plain = f"SELECT operator, dtype, target, problem_id, {alone} {source}"
-    if not several:
-        return plain
-    worst = ", ".join(f"{other.get(name, f'max({column})')} AS {name}" for name, column in columns.items())
-    names = ", ".join(f"'{name.replace(chr(39), 2 * chr(39))}'" for name in several)
-    return f"""
-        {plain} WHERE operator NOT IN ({names}) UNION ALL BY NAME
-        SELECT operator, dtype, target, {TRIAL_KEY}, {worst} {source} WHERE operator IN ({names}) GROUP BY ALL
-    """
 
 
 def issues(found: Sequence[Line]) -> Table:

@@ -83,12 +83,12 @@ def _groups(results: Results) -> tuple[tuple[str, ...], str]:
     """The columns to group by, and of what the counts are a rate. InvalidRate where nothing helps."""
     alone: tuple[str, ...] = ("target",)
     try:
-        return alone, rate(results, "flagged >= 0", by=alone).of
+        return alone, rate(results, "flagged > 0", by=alone).of
     except InvalidRate:
         if results.plan not in ("fixed", "survey"):
             raise
         each = ("operator", "dims", "attributes", "recipes", "home", "problem_id", "target")
-        return each, rate(results, "flagged >= 0", by=each).of
+        return each, rate(results, "flagged > 0", by=each).of
 
 
 def _panel(results: Results, name: str, event: str, rung: int, by: tuple[str, ...]) -> RatePanel:

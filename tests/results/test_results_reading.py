@@ -12,7 +12,7 @@ import pytest
 from synthetic_rows import batch_norm_rows, make_row, write_campaign
 
 import results
-from results.columns import COLUMNS
+from results.columns import COLUMNS, ELEMENT_COLUMNS
 from results.errors import QueryError, ResultsError, StoreError
 from results.parts import encode
 
@@ -95,6 +95,30 @@ def test_a_large_campaign_is_scanned_not_loaded(campaign: Callable[..., Path], m
     monkeypatch.setattr("results.reading._IN_MEMORY", 0)
     found = results.open(campaign(batch_norm_rows(20)))
     assert found.records("SELECT count(*) AS n FROM trials") == [{"n": 80}]
+
+
+def test_a_folder_named_like_a_pattern_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("results.reading._IN_MEMORY", 0)
+    for name in ("night=1", "x[1]*"):
+        found = results.open(write_campaign(tmp_path / name / "c", batch_norm_rows(20)))
+        assert found.records("SELECT count(*) AS n, count(DISTINCT target) AS t FROM trials") == [{"n": 80, "t": 4}]
+        assert found.sql("SELECT * FROM measurements").column_names == [column.name for column in COLUMNS]
+        assert found.sql("SELECT * FROM elements").column_names == [column.name for column in ELEMENT_COLUMNS]
+
+
+@pytest.mark.parametrize("query", ["CREATE TABLE t (a INT)", "SELECT 1; DROP VIEW trials", "COPY trials TO 'PART'"])
+def test_a_query_of_a_large_campaign_writes_nothing(
+    campaign: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    monkeypatch.setattr("results.reading._IN_MEMORY", 0)
+    directory = campaign([make_row()], shards=1)
+    part = directory / "parts/00000000.parquet"
+    before = part.read_bytes()
+    opened = results.open(directory)
+    with pytest.raises(QueryError, match="write a SELECT"):
+        opened.sql(query.replace("PART", str(part)))
+    assert part.read_bytes() == before
+    assert opened.records("SELECT count(*) AS n FROM trials") == [{"n": 1}]
 
 
 def test_errors_say_what_to_do(tmp_path: Path) -> None:

@@ -1,0 +1,154 @@
+"""The summary of a part: what reports count, tallied when the part is written and kept in its footer.
+
+Derived from the rows and exact: a reader that finds none, or one of another recipe, computes it from the rows.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pyarrow as pa
+from msgspec import Struct
+
+from results.outcomes import (
+    ACCUSED,
+    COUNTED,
+    KEYS,
+    LARGEST,
+    MERGES,
+    RAN_BY_TARGET,
+    REASONS,
+    SEVERAL,
+    TRIAL_KINDS,
+    WHO,
+    outcomes,
+)
+from results.partitions import partitions
+from results.verdicts import VERDICTS, verdict_table
+
+if TYPE_CHECKING:
+    import duckdb
+
+LEAST_ROWS = 1024
+"""Parts of fewer rows keep no summary: it would be as large as they are, and cost as much as their writing."""
+MOST_LINES = 16_384
+SHARE = 8
+"""A summary is kept where it has at most MOST_LINES lines, and one in SHARE rows."""
+
+_STRINGS = (*(key for key in KEYS if key != "seed"), "reason", "classes")
+_FLAGS = ("found", "bare", "plain", "outlier", "blamed", "composed", "undecided", "ordered", "certified")
+_FIGURES = ("relative", "ulp", "rho", "kept", "amplification")
+_KINDS = ("plain", "outlier", "blamed", "composed", "undecided", "ordered", "certified")
+_COLUMNS: dict[str, tuple[str, ...]] = {
+    "outcomes": (*KEYS, "found", "bare", *COUNTED, *LARGEST, "amplification"),
+    "trial_kinds": (*_KINDS, "n", "elements", "skipped"),
+    "reasons": ("target", "operator", "verdict", "reason", "trials"),
+    "accused": ("operator", "target", "verdict", "composed", "trials", "rho"),
+    "ran": (*WHO, "trials", "not_run"),
+    "partitions": ("classes", "n"),
+}
+
+
+def _schema(columns: Sequence[str]) -> pa.Schema:
+    types = {
+        **dict.fromkeys(_STRINGS, pa.string()),
+        **dict.fromkeys(_FLAGS, pa.bool_()),
+        **dict.fromkeys(_FIGURES, pa.float64()),
+    }
+    return pa.schema([(name, types.get(name, pa.int64())) for name in columns])
+
+
+SCHEMAS: dict[str, pa.Schema] = {name: _schema(columns) for name, columns in _COLUMNS.items()}
+"""The tables of a summary."""
+
+_QUERIES = {"trial_kinds": TRIAL_KINDS, "reasons": REASONS, "accused": ACCUSED, "ran": RAN_BY_TARGET}
+_MADE_BY = outcomes(["several"]), _QUERIES, MERGES, list(VERDICTS), _COLUMNS, 1
+RECIPE = hashlib.sha256(repr(_MADE_BY).encode()).hexdigest()[:16]
+"""Changes whenever a summary would: it holds the SQL, the verdicts and their order; the number counts changes of
+`results.partitions`."""
+
+
+class Summary(Struct, frozen=True):
+    """The tables by name."""
+
+    tables: dict[str, pa.Table]
+
+    @property
+    def lines(self) -> int:
+        return sum(table.num_rows for table in self.tables.values())
+
+
+def summarise(rows: pa.Table) -> Summary:
+    """The summary of rows with the columns of COLUMNS; all rows of a trial are among them."""
+    connection = _connection()
+    connection.register("measurements", rows)
+    try:
+        return summary_of(lambda query: connection.sql(query).to_arrow_table(), [rows])
+    finally:
+        connection.unregister("measurements")
+
+
+def summary_of(ask: Callable[[str], pa.Table], pieces: Iterable[pa.Table]) -> Summary:
+    """The same of the views `measurements` and `verdicts` that queries to `ask` see.
+
+    `pieces` are tables of the same rows with the columns `results.partitions.NEEDED`, all rows of a trial in one piece.
+    """
+    several = ask(SEVERAL).column(0).to_pylist()
+    queries = {"outcomes": outcomes(several), **_QUERIES}
+    tables = {name: _typed(ask(query), name) for name, query in queries.items()}
+    splits: Counter[str] = Counter()
+    for piece in pieces:
+        splits += partitions(piece)
+    found = {"classes": list(splits), "n": list(splits.values())}
+    tables["partitions"] = pa.Table.from_pydict(found, SCHEMAS["partitions"])
+    return Summary(tables)
+
+
+def added(summaries: Sequence[Summary]) -> Summary:
+    """One summary of what several are of. A trial must be in one of them only."""
+    connection = _connection()
+    tables = {}
+    for name, query in MERGES.items():
+        whole = pa.concat_tables([SCHEMAS[name].empty_table(), *(one.tables[name] for one in summaries)])
+        connection.register(name, whole)
+        tables[name] = _typed(connection.sql(query).to_arrow_table(), name)
+        connection.unregister(name)
+    return Summary(tables)
+
+
+def packed(summary: Summary, rows: int) -> str:
+    """As text for the footer of a part of so many rows; empty where it is not worth its space."""
+    if rows < LEAST_ROWS or summary.lines > MOST_LINES or summary.lines * SHARE > rows:
+        return ""
+    content = {name: table.to_pydict() for name, table in summary.tables.items()}
+    return RECIPE + base64.b64encode(zlib.compress(msgspec.msgpack.encode(content))).decode()
+
+
+def unpacked(text: str) -> Summary | None:
+    """What `packed` wrote; None where that is nothing, or was made by another recipe."""
+    if not text.startswith(RECIPE):
+        return None
+    content: dict[str, Any] = msgspec.msgpack.decode(zlib.decompress(base64.b64decode(text[len(RECIPE) :])))
+    return Summary({name: pa.Table.from_pydict(content[name], schema) for name, schema in SCHEMAS.items()})
+
+
+def _typed(table: pa.Table, name: str) -> pa.Table:
+    chosen = table.select(_COLUMNS[name])
+    return chosen if chosen.schema.equals(SCHEMAS[name]) else chosen.cast(SCHEMAS[name])
+
+
+@functools.cache
+def _connection() -> duckdb.DuckDBPyConnection:
+    """One for all summaries of this process: a new one costs as much as a small part."""
+    import duckdb
+
+    connection = duckdb.connect(":memory:", config={"threads": 1})
+    connection.register("verdicts", verdict_table())
+    return connection
