@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,11 @@ COMMANDS = [
     line.split("  # ")[0].split("   #")[0].strip()
     for line in README.splitlines()
     if line.startswith(("    ulpfuzz run ", "    ulpfuzz list "))
+]
+ON_RESULTS = [
+    line.split("  # ")[0].strip()
+    for line in README.splitlines()
+    if line.startswith(tuple(f"    ulpfuzz {name} " for name in ("compare", "plan", "tolerance", "sql", "export")))
 ]
 SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
@@ -64,6 +70,18 @@ def test_commands_run(command: str, folder: Path) -> None:
     ran = run([*arguments, "--trials", "2", "--out", "campaign"], folder)
     assert ran.returncode in (0, 1), ran.stderr
     assert "Findings" in ran.stdout
+
+
+def test_commands_on_results_run(folder: Path) -> None:
+    run(["run", "exp", "--dims", "n=5", "--targets", "numpy", "--trials", "30", "--out", "night"], folder)
+    for name in ("before", "after", "last-night"):
+        shutil.copytree(folder / "night", folder / name)
+    assert len(ON_RESULTS) >= 6
+    for command in ON_RESULTS:
+        ran = run(shlex.split(command)[1:], folder)
+        assert ran.returncode == 0, f"{command}: {ran.stderr}"
+        assert ran.stdout or "--to" in command
+    assert (folder / "night.csv").stat().st_size > 1000
 
 
 def test_the_results_snippet_runs(folder: Path) -> None:
