@@ -21,12 +21,12 @@ import psutil
 import scenario
 from msgspec import Struct
 
-from fuzz import worker
-from fuzz.breadcrumb import SharedBreadcrumb
-from fuzz.job import Job
 from fuzz.plan import Piece, Shard
-from fuzz.supervisor import Finished, Limits, Supervisor
 from fuzz.trial import Cell, Session, TrialRows, run_trial
+from fuzz.workers import worker
+from fuzz.workers.breadcrumb import SharedBreadcrumb
+from fuzz.workers.job import Job
+from fuzz.workers.supervisor import Finished, Limits, Supervisor
 from results.store import Store
 
 WARM_UP_TRIALS = 30

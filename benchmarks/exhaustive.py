@@ -26,13 +26,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from fuzz import exhaustive
-from fuzz.agenda import Agenda
 from fuzz.allocator import keep_freed_blocks
 from fuzz.backends import BACKENDS
-from fuzz.manifest import manifest_of
-from fuzz.request import CampaignSpec, ProblemSpec
-from fuzz.spec import resolve
+from fuzz.campaigns import exhaustive
+from fuzz.campaigns.agenda import Agenda
+from fuzz.campaigns.manifest import manifest_of
+from fuzz.campaigns.request import CampaignSpec, ProblemSpec
+from fuzz.campaigns.spec import resolve
 from fuzz.trial import Session, run_trial
 from strategies.patterns import patterns
 

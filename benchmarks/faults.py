@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from fuzz.supervisor import limit_threads
+from fuzz.workers.supervisor import limit_threads
 
 limit_threads()
 
@@ -36,9 +36,9 @@ import misbehaving
 import numpy as np
 
 import results
+from fuzz.campaigns.request import CampaignSpec, ProblemSpec
+from fuzz.campaigns.spec import resolve
 from fuzz.operators import operator
-from fuzz.request import CampaignSpec, ProblemSpec
-from fuzz.spec import resolve
 from results.columns import KEY, TIMINGS
 from strategies.problem import Problem
 from strategies.sampling import draw

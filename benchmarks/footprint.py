@@ -12,7 +12,7 @@ from typing import Any
 import scenario
 from contenders import Supervised
 
-HELP = [sys.executable, "-c", "from fuzz.cli import main; main()", "--help"]
+HELP = [sys.executable, "-c", "from fuzz.cli.app import main; main()", "--help"]
 
 
 def help_seconds(repeats: int = 10) -> float:

@@ -27,9 +27,9 @@ from typing import Any
 from fuzz import workbench
 from fuzz.allocator import keep_freed_blocks
 from fuzz.backends import BACKENDS
+from fuzz.campaigns.request import CampaignSpec, ProblemSpec
+from fuzz.campaigns.spec import resolve
 from fuzz.operators import OPERATORS
-from fuzz.request import CampaignSpec, ProblemSpec
-from fuzz.spec import resolve
 from fuzz.trial import Session, run_trial
 from strategies.precision import PRECISIONS
 

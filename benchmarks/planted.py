@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "quality"))
 
-from fuzz.supervisor import limit_threads
+from fuzz.workers.supervisor import limit_threads
 
 limit_threads()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fuzz.targets import parse_target
 from fuzz.trial import Cell
-from fuzz.worker import Setup
+from fuzz.workers.worker import Setup
 from strategies.expressions import parse_recipe
 from strategies.problem import Problem
 

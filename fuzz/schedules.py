@@ -12,9 +12,9 @@ from msgspec import structs
 
 from fuzz.backends import backend
 from fuzz.backends.tvm_meta import LARGEST as LARGEST_SEED
+from fuzz.campaigns.request import CampaignSpec
 from fuzz.errors import UserError
 from fuzz.options import drawn, table
-from fuzz.request import CampaignSpec
 from fuzz.targets import Target
 from strategies.canonical import identity
 

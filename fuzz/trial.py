@@ -10,18 +10,18 @@ import numpy as np
 import xxhash
 from msgspec import Struct, field
 
-from fuzz import accuracy, region, rows
-from fuzz.assess import Assessor
 from fuzz.backends.base import Array
-from fuzz.elements import kept_elements
 from fuzz.execution import CAMPAIGN, COMPILE, Breadcrumb, Failure, NoBreadcrumb, Outcome, Ran, execute
-from fuzz.judge import Judgement
+from fuzz.judging import accuracy, region, rows
+from fuzz.judging.assess import Assessor
+from fuzz.judging.elements import kept_elements
+from fuzz.judging.judge import Judgement
+from fuzz.judging.nearest import Nearest, nearest
+from fuzz.judging.pairs import pair_rows
+from fuzz.judging.unchanged import unchanged
 from fuzz.measure import Measurement
-from fuzz.nearest import Nearest, nearest
 from fuzz.oracle.arithmetic import Arithmetic, adjudicator
-from fuzz.pairs import pair_rows
 from fuzz.targets import Target
-from fuzz.unchanged import unchanged
 from fuzz.workbench import Bench, Workbench, copy_inputs
 from results.columns import Row
 from strategies.problem import Problem

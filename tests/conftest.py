@@ -3,7 +3,7 @@
 import os
 import signal
 
-from fuzz.supervisor import limit_threads
+from fuzz.workers.supervisor import limit_threads
 
 limit_threads()
 os.environ.setdefault("ULPFUZZ_SHRINK", "0s")  # only tests of shrinking wait for it

@@ -13,7 +13,7 @@ import pytest
 
 import results
 from fuzz.backends import BACKENDS
-from fuzz.cli import invoke
+from fuzz.cli.app import invoke
 from results.columns import COLUMNS, SCHEMA_VERSION
 from results.parts import facts
 

@@ -17,7 +17,7 @@ import pytest
 from odd_campaigns import HOSTILE, ODD, UNREADABLE
 
 from fuzz.backends import BACKENDS
-from fuzz.cli import invoke
+from fuzz.cli.app import invoke
 from results.known import TABLE
 
 READING: dict[str, tuple[str, ...]] = {

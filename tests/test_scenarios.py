@@ -72,9 +72,9 @@ def test_matmul_passes_one_rung_and_fma_decides_the_bits(tmp_path: Path) -> None
     """The classes of equal bits are those an independent script finds on the same inputs and machine."""
     import numpy as np
 
+    from fuzz.campaigns.request import CampaignSpec, ProblemSpec
+    from fuzz.campaigns.spec import resolve
     from fuzz.operators import operator
-    from fuzz.request import CampaignSpec, ProblemSpec
-    from fuzz.spec import resolve
     from strategies.sampling import draw
 
     directory = tmp_path / "matmul"

@@ -10,7 +10,7 @@ from typing import Any
 import odd_campaigns
 import pytest
 
-from fuzz.cli import invoke
+from fuzz.cli.app import invoke
 
 PAGE = (Path(__file__).parent.parent / "docs/sql.md").read_text("utf-8")
 

@@ -21,7 +21,7 @@ UNITS = ("avx", "amx", "fma", "xop", "f16c")
 @functools.cache
 def host() -> tuple[str, tuple[str, ...]]:
     """LLVM's name of this processor, and the features it would use that are not there, e.g. "-avx512f"."""
-    from fuzz.environment import cpu
+    from fuzz.campaigns.environment import cpu
 
     name = str(tvm.target.Target.from_device("cpu").attrs["mcpu"])
     supposed = tvm.target.codegen.llvm_get_cpu_features(tvm.target.Target({"kind": "llvm", "mcpu": name}))

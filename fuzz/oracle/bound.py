@@ -218,7 +218,7 @@ def charges_for(
 
 def wide_dtype(dtype: DType) -> np.dtype[Any]:
     """Arithmetic for the truth: float64 for narrower dtypes; for float64, longdouble where it has 63 bits and more,
-    else float64 as a screen that `fuzz.adjudicate` replaces."""
+    else float64 as a screen that `fuzz.judging.adjudicate` replaces."""
     wider = dtype == "float64" and np.finfo(np.longdouble).nmant >= 63
     return np.dtype(np.longdouble) if wider else np.dtype(np.float64)
 

@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 
 from fuzz.backends import BACKENDS
 from fuzz.backends.base import Array
-from fuzz.environment import environment, environment_id
+from fuzz.campaigns.environment import environment, environment_id
 from fuzz.errors import UserError
 from fuzz.operators import operator
 from fuzz.reproduction.specimen import Specimen

@@ -13,7 +13,7 @@ from fuzz.reproduction.replay import MOVED, NOT_RUN, STILL, cases_in, replay
 from fuzz.reproduction.subject import find
 from fuzz.reproduction.writing import Wanted, Writing
 from fuzz.say import say, tell
-from fuzz.worker_process import start
+from fuzz.workers.worker_process import start
 from results.errors import ResultsError
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from fuzz.adjudicate import UNDEFINED
+from fuzz.judging.adjudicate import UNDEFINED
 from fuzz.oracle.arithmetic import adjudicator
 from fuzz.oracle.element import evaluate
 from fuzz.oracle.exact import ExactArithmetic

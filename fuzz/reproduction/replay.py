@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from fuzz.errors import InternalError, StorageError, UserError
 from fuzz.reproduction.case import Answer, Case, case_by_draw, read_case, run_case
 from fuzz.surroundings import default_signals
-from fuzz.worker_process import start
+from fuzz.workers.worker_process import start
 from results.errors import ResultsError
 from results.verdicts import VERDICTS
 

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct, structs
 
-from fuzz.adjudicate import measure
 from fuzz.backends.base import Array
 from fuzz.execution import CAMPAIGN, Outcome, Ran, execute
-from fuzz.outside import outside
-from fuzz.rounding import misrounded
+from fuzz.judging.adjudicate import measure
+from fuzz.judging.outside import outside
+from fuzz.judging.rounding import misrounded
+from fuzz.judging.unchanged import differing
 from fuzz.targets import Target
 from fuzz.thresholds import FLAG
-from fuzz.unchanged import differing
 from fuzz.workbench import Bench, Workbench
 from strategies.contract import Criterion
 from strategies.problem import Problem

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct, structs
 
-from fuzz.campaign import Campaign
-from fuzz.directory import CampaignDirectory
+from fuzz.campaigns.campaign import Campaign
+from fuzz.campaigns.directory import CampaignDirectory
 from fuzz.errors import UserError
 from fuzz.extensions import load_entry_points, load_extension
-from fuzz.ladder import PAIRS, fill_extra_bits
+from fuzz.judging.ladder import PAIRS, fill_extra_bits
 from fuzz.reproduction.specimen import Specimen
 from fuzz.targets import Target
 from fuzz.trial import Cell

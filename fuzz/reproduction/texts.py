@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from fuzz.directory import CampaignDirectory
+from fuzz.campaigns.directory import CampaignDirectory
 from fuzz.errors import InternalError, UserError
-from fuzz.worker_process import start
+from fuzz.workers.worker_process import start
 from results.contents.findings import Script
 from results.errors import ResultsError
 from results.findings import FindingGroup

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
-from fuzz.drawing import FRESH
+from fuzz.campaigns.drawing import FRESH
 from fuzz.execution import NoBreadcrumb, Outcome, Run, execute
 from fuzz.plan import Hunt
 from fuzz.search.anatomy import anatomy

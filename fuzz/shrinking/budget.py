@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz import duration
+from fuzz.campaigns import duration
 
 SHARE = 0.1
 """Of the time that the campaign ran."""

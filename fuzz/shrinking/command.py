@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzz import duration
-from fuzz.campaign import Campaign
-from fuzz.directory import CampaignDirectory
+from fuzz.campaigns import duration
+from fuzz.campaigns.campaign import Campaign
+from fuzz.campaigns.directory import CampaignDirectory
 from fuzz.errors import Interrupted, UserError
 from fuzz.interrupts import Interrupt, gentle_interrupts
 from fuzz.reproduction.subject import Subject, every_group, find_group, open_campaign, subject_of

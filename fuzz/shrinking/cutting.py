@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from fuzz.backends.base import Array
+from fuzz.judging.region import elementwise
 from fuzz.operators import operator
-from fuzz.region import elementwise
 from fuzz.reproduction.specimen import Specimen
 from fuzz.shrinking.ddmin import ddmin
 from fuzz.shrinking.search import Search

@@ -10,16 +10,16 @@ from typing import Any
 
 from fuzz.backends import BACKENDS
 from fuzz.errors import InternalError
-from fuzz.handover import Finished
-from fuzz.job import Job
-from fuzz.limits import Limits
 from fuzz.plan import Piece, Shard
 from fuzz.reproduction.specimen import Specimen
 from fuzz.shrinking.looking import given
 from fuzz.shrinking.seen import Aim, Seen, seen_of
-from fuzz.supervisor import Supervisor
 from fuzz.trial import Cell
-from fuzz.worker import Setup
+from fuzz.workers.handover import Finished
+from fuzz.workers.job import Job
+from fuzz.workers.limits import Limits
+from fuzz.workers.supervisor import Supervisor
+from fuzz.workers.worker import Setup
 from results.columns import COLUMNS
 from strategies.contract import ContractError
 from strategies.given import STORE, Given

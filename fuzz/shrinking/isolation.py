@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from fuzz.backends import BACKENDS
-from fuzz.preload import PRELOAD
 from fuzz.reproduction.specimen import Specimen
 from fuzz.shrinking.looking import Looker
 from fuzz.shrinking.seen import Aim, Seen
 from fuzz.surroundings import default_signals
-from fuzz.worker import Setup, settle_in
-from fuzz.worker_process import Watch, start
+from fuzz.workers.preload import PRELOAD
+from fuzz.workers.worker import Setup, settle_in
+from fuzz.workers.worker_process import Watch, start
 
 START_SECONDS = 180.0
 """For the libraries."""
@@ -42,7 +42,7 @@ class Isolated:
         self._check = check
         os.environ[PRELOAD] = BACKENDS[backend].module
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["fuzz.preload"])
+        self._context.set_forkserver_preload(["fuzz.workers.preload"])
         log = str(Path(self._folder.name) / "log")
         self._setup = Setup("", log, 0, "", (backend,), extensions, str(Path(self._folder.name) / "given"))
         self._process: Any = None

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import structs
 
 from fuzz.backends.base import Array
-from fuzz.directory import CampaignDirectory
+from fuzz.campaigns.directory import CampaignDirectory
 from fuzz.errors import UserError
 from fuzz.operators import operator
 from fuzz.reproduction import literals

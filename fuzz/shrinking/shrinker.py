@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fuzz.environment import environment, environment_id
+from fuzz.campaigns.environment import environment, environment_id
 from fuzz.errors import UserError
 from fuzz.reproduction.specimen import OF_PROCESS, Specimen, kinds_of
 from fuzz.reproduction.subject import Subject, specimen

@@ -17,9 +17,9 @@ from running import Cli, differing, rows_of
 from fuzz import extensions
 from fuzz.backends import BACKENDS
 from fuzz.backends.functions import FunctionBackend
-from fuzz.campaign import Campaign
-from fuzz.cli import invoke
-from fuzz.directory import CampaignDirectory
+from fuzz.campaigns.campaign import Campaign
+from fuzz.campaigns.directory import CampaignDirectory
+from fuzz.cli.app import invoke
 from fuzz.errors import UserError
 
 SUM = ["run", "sum", "--dims", "rows=3,n=8", "--targets", "numpy", "--out", "c"]

@@ -10,10 +10,10 @@ import pytest
 from running import Cli, differing, elements_of, rows_of
 
 import results
-from fuzz.campaign import Campaign
-from fuzz.directory import CampaignDirectory
-from fuzz.drawing import EXPLORE, SURVEY, drawn
-from fuzz.written import read_problems, write_problems
+from fuzz.campaigns.campaign import Campaign
+from fuzz.campaigns.directory import CampaignDirectory
+from fuzz.campaigns.drawing import EXPLORE, SURVEY, drawn
+from fuzz.campaigns.written import read_problems, write_problems
 from results.errors import InvalidRate
 
 EXPLORATION = ("run", "sum", "softplus", "--plan", "explore", "--targets", "numpy", "--shard-trials", 8)

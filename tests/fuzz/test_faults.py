@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from running import Cli, Row, differing, rows_of
 
-from fuzz.directory import CampaignDirectory
+from fuzz.campaigns.directory import CampaignDirectory
 from fuzz.operators import operator
 from strategies.problem import problem_from_plain
 from strategies.sampling import draw

@@ -11,7 +11,7 @@ from trial_cases import Array, Lab
 
 from fuzz.backends import BACKENDS
 from fuzz.backends.base import EVERY_FLOAT
-from fuzz.judge import Evidence, judge
+from fuzz.judging.judge import Evidence, judge
 from fuzz.measure import Measurement
 from fuzz.oracle.plain import without_subnormals
 from fuzz.targets import Target

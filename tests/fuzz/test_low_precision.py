@@ -15,8 +15,8 @@ import results
 from fuzz.backends import BACKENDS
 from fuzz.backends.base import EVERY_FLOAT, Array
 from fuzz.extend import FunctionBackend
-from fuzz.judge import Downcast, Evidence, Ladder, judge
-from fuzz.ladder import PAIRS
+from fuzz.judging.judge import Downcast, Evidence, Ladder, judge
+from fuzz.judging.ladder import PAIRS
 from fuzz.measure import Measurement, Spot, Yardstick
 from fuzz.operators import OPERATORS
 from fuzz.oracle.bound import bound

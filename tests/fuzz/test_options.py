@@ -11,13 +11,13 @@ from running import Cli, rows_of
 
 from fuzz.backends import BACKENDS
 from fuzz.backends.base import OptionSpec
+from fuzz.campaigns.manifest import manifest_of
+from fuzz.campaigns.request import CampaignSpec, ProblemSpec
+from fuzz.campaigns.spec import resolve
 from fuzz.errors import UserError
 from fuzz.extend import FunctionBackend, register
-from fuzz.manifest import manifest_of
 from fuzz.options import drawn, table, targets_of
-from fuzz.request import CampaignSpec, ProblemSpec
 from fuzz.schedules import check_drawn
-from fuzz.spec import resolve
 from fuzz.targets import parse_target
 from strategies import independent
 

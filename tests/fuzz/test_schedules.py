@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from running import Cli, rows_of
 
+from fuzz.campaigns.manifest import manifest_of
+from fuzz.campaigns.request import CampaignSpec, ProblemSpec
+from fuzz.campaigns.spec import resolve
 from fuzz.errors import UserError
-from fuzz.manifest import manifest_of
-from fuzz.request import CampaignSpec, ProblemSpec
-from fuzz.spec import resolve
 from fuzz.targets import parse_target
 
 SOFTMAX = ProblemSpec("softmax", {"rows": 4, "n": 16})

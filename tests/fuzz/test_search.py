@@ -14,13 +14,13 @@ import pytest
 from running import Cli, Row, differing, elements_of, in_session, rows_of, wait_for
 
 import results
-from fuzz.campaign import Campaign
-from fuzz.directory import CampaignDirectory
-from fuzz.drawing import FRESH
+from fuzz.campaigns.campaign import Campaign
+from fuzz.campaigns.directory import CampaignDirectory
+from fuzz.campaigns.drawing import FRESH
+from fuzz.campaigns.request import CampaignSpec, ProblemSpec, Published
+from fuzz.campaigns.spec import resolve
+from fuzz.campaigns.written import read_problems, write_problems
 from fuzz.errors import UserError
-from fuzz.request import CampaignSpec, ProblemSpec, Published
-from fuzz.spec import resolve
-from fuzz.written import read_problems, write_problems
 from results.errors import InvalidRate
 from results.report_search import champions
 from strategies.given import STORE, content_of

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from fuzz import lock as lock_module
-from fuzz.directory import CampaignDirectory
+from fuzz.campaigns import lock as lock_module
+from fuzz.campaigns.directory import CampaignDirectory
+from fuzz.campaigns.lock import read_owner
 from fuzz.errors import StorageError
-from fuzz.lock import read_owner
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 from running import Cli, differing, elements_of, rows_of, wait_for
 
 import results
-from fuzz.written import read_problems
+from fuzz.campaigns.written import read_problems
 from strategies import POPULATION
 
 SURVEY = ("run", "tanh", "--plan", "survey", "--targets", "numpy,numpy[dtype=float64]", "--trials", 18)

@@ -12,16 +12,16 @@ from typing import Any
 import psutil
 import pytest
 
+from fuzz.campaigns.request import CampaignSpec, ProblemSpec
+from fuzz.campaigns.spec import resolve
 from fuzz.errors import InternalError
 from fuzz.extensions import load_extension
-from fuzz.health import WorkerHealth
-from fuzz.job import Job
 from fuzz.plan import Piece, Shard
-from fuzz.request import CampaignSpec, ProblemSpec
-from fuzz.spec import resolve
-from fuzz.supervisor import Finished, Limits, Supervisor
 from fuzz.trial import Cell
-from fuzz.worker import Setup
+from fuzz.workers.health import WorkerHealth
+from fuzz.workers.job import Job
+from fuzz.workers.supervisor import Finished, Limits, Supervisor
+from fuzz.workers.worker import Setup
 from results.columns import COLUMNS, TIMINGS
 
 SLOW = """

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import results
-from fuzz.campaign import Campaign
-from fuzz.commands import settings
-from fuzz.progress import PlainDisplay
-from fuzz.request import CampaignSpec, ProblemSpec
-from fuzz.run import Run
-from fuzz.spec import resolve
+from fuzz.campaigns.campaign import Campaign
+from fuzz.campaigns.request import CampaignSpec, ProblemSpec
+from fuzz.campaigns.run import Run
+from fuzz.campaigns.spec import resolve
+from fuzz.cli.commands import settings
+from fuzz.cli.progress import PlainDisplay
 
 pytest.importorskip("torch")
 pytest.importorskip("tvm")

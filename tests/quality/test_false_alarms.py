@@ -15,7 +15,7 @@ import pytest
 from quality_modules import load
 
 from fuzz.backends import BACKENDS, backend
-from fuzz.environment import environment
+from fuzz.campaigns.environment import environment
 from fuzz.operators import OPERATORS
 from fuzz.thresholds import FLAG
 from fuzz.trial import Cell, Session, run_trial

@@ -12,8 +12,8 @@ from planted_table import ALL, identify
 from shrinking_setting import Result, of_elements, problem_of, shrunk
 
 from fuzz.backends.base import Array
+from fuzz.judging.probe import shortened
 from fuzz.operators import OPERATORS
-from fuzz.probe import shortened
 from fuzz.shrinking.search import Limits
 from fuzz.workbench import Bench
 

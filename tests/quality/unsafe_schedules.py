@@ -13,7 +13,7 @@ from msgspec import Struct
 
 import results
 from fuzz.backends.tvm_schedules import scheduled
-from fuzz.manifest import manifest_from_plain
+from fuzz.campaigns.manifest import manifest_from_plain
 from fuzz.operators import operator
 from fuzz.targets import Target
 

@@ -17,7 +17,7 @@ import pytest
 import xxhash
 
 import strategies
-from fuzz.drawing import EXPLORE, drawn
+from fuzz.campaigns.drawing import EXPLORE, drawn
 from strategies import draw, explored, extra_low_bits, independent, parse_recipe, problems, stream
 from strategies.choices import POPULATION
 from strategies.recipes import RECIPES

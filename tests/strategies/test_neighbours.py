@@ -22,7 +22,7 @@ from hypothesis.database import InMemoryExampleDatabase
 from hypothesis.internal.observability import with_observability_callback
 
 # in both sessions: of modules outside site-packages (ours, here) Hypothesis tries the constants
-from fuzz.drawing import EXPLORE, drawn
+from fuzz.campaigns.drawing import EXPLORE, drawn
 from fuzz.operators import operator
 from strategies import explored, independent, problems
 

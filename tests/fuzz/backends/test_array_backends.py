@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from fuzz.adjudicate import measure
 from fuzz.backends import BACKENDS
 from fuzz.execution import CAMPAIGN, Failure, Ran, execute
+from fuzz.judging.adjudicate import measure
 from fuzz.operators import OPERATORS
 from fuzz.targets import Target
 from fuzz.thresholds import ACCEPT, FLAG

@@ -10,7 +10,7 @@ from backend_cases import CASES, bind
 
 from fuzz.backends import BACKENDS, jax_backend
 from fuzz.backends.base import Unsupported
-from fuzz.environment import cpu
+from fuzz.campaigns.environment import cpu
 
 MATMUL = CASES["matmul"]
 LARGE = {"shapes": {"a": (32, 64), "b": (64, 32)}, "output": (32, 32)}
