@@ -24,6 +24,11 @@ def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
     return pa.schema([pa.field(column.name, _TYPES[column.kind]) for column in columns])
 
 
+def empty(schema: pa.Schema) -> pa.Table:
+    """No rows. `schema.empty_table()` would look for pandas, whose import takes as long as a small report."""
+    return pa.Table.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+
+
 def to_table(rows: Sequence[AnyRow], columns: Sequence[Column]) -> pa.Table:
     """`rows` as an Arrow table. NaN stays NaN and None becomes null.
 

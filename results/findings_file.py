@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from results.arrow import arrow_schema, named, to_table
+from results.arrow import arrow_schema, empty, named, to_table
 from results.columns import CAMPAIGN, FINDING_COLUMNS, Row
 from results.errors import StoreError
 from results.files import write
@@ -73,7 +73,7 @@ def finding_table(results: Results) -> pa.Table:
     """
     from results.reading import Results as Opened
 
-    tables = [arrow_schema([*FINDING_COLUMNS, CAMPAIGN]).empty_table()]
+    tables = [empty(arrow_schema([*FINDING_COLUMNS, CAMPAIGN]))]
     for path, name in zip(results.directories, results.names, strict=True):
         one = results if len(results.directories) == 1 else Opened([path], verify=False)
         kept = read_findings(path, one.covered)

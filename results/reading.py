@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from results import views
-from results.arrow import arrow_schema
+from results.arrow import arrow_schema, empty
 from results.columns import CAMPAIGN, COLUMNS, ELEMENT_COLUMNS, Column
 from results.database import Database
 from results.errors import ResultsError
 from results.files import hold
 from results.manifest import read_environments, read_manifest, resume_command
 from results.store import Store
-from results.verdicts import verdict_table
+from results.verdicts import verdicts_sql
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -178,7 +178,7 @@ class Results:
             database.add("measurements", rows_of(names, COLUMNS, files, copies))
         files, copies = [s.elements for s in snapshots], [s.partial_elements for s in snapshots]
         database.add("elements", rows_of(names, ELEMENT_COLUMNS, files, copies))
-        database.add("verdicts", verdict_table())
+        database.view("verdicts", verdicts_sql())
         database.add("columns", column_table())
         database.add_later("findings", lambda: finding_table(self))
         database.view("trials", _TRIALS)
@@ -206,7 +206,7 @@ class Results:
     @functools.cached_property
     def _tallies(self) -> Database:
         database = Database()
-        database.add("verdicts", verdict_table())
+        database.view("verdicts", verdicts_sql())
         for name, table in self.summary.tables.items():
             database.add(name, table)
         database.lock()
@@ -257,10 +257,10 @@ class Snapshot:
         )
         self.rows = [part.path for part in whole]
         self.elements = [path for part in whole if (path := store.elements / part.path.name).exists()]
-        self.partial_rows = pa.concat_tables([arrow_schema(COLUMNS).empty_table(), *map(store.part_table, partial)])
+        self.partial_rows = pa.concat_tables([empty(arrow_schema(COLUMNS)), *map(store.part_table, partial)])
         self.partial_elements = pa.concat_tables(
             [
-                arrow_schema(ELEMENT_COLUMNS).empty_table(),
+                empty(arrow_schema(ELEMENT_COLUMNS)),
                 *(store.element_table(part, self.partial_rows) for part in partial),
             ]
         )

@@ -11,12 +11,14 @@ import hashlib
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import pyarrow as pa
+import pyarrow.ipc
 from msgspec import Struct
 
+from results.arrow import empty
 from results.outcomes import (
     ACCUSED,
     COUNTED,
@@ -31,7 +33,7 @@ from results.outcomes import (
     outcomes,
 )
 from results.partitions import partitions
-from results.verdicts import VERDICTS, verdict_table
+from results.verdicts import VERDICTS, verdicts_sql
 
 if TYPE_CHECKING:
     import duckdb
@@ -69,10 +71,10 @@ SCHEMAS: dict[str, pa.Schema] = {name: _schema(columns) for name, columns in _CO
 """The tables of a summary."""
 
 _QUERIES = {"trial_kinds": TRIAL_KINDS, "reasons": REASONS, "accused": ACCUSED, "ran": RAN_BY_TARGET}
-_MADE_BY = outcomes(["several"]), _QUERIES, MERGES, list(VERDICTS), _COLUMNS, 1
+_MADE_BY = outcomes(["several"]), _QUERIES, MERGES, list(VERDICTS), _COLUMNS, 2
 RECIPE = hashlib.sha256(repr(_MADE_BY).encode()).hexdigest()[:16]
 """Changes whenever a summary would: it holds the SQL, the verdicts and their order; the number counts changes of
-`results.partitions`."""
+`results.partitions` and of the packing."""
 
 
 class Summary(Struct, frozen=True):
@@ -116,7 +118,7 @@ def added(summaries: Sequence[Summary]) -> Summary:
     connection = _connection()
     tables = {}
     for name, query in MERGES.items():
-        whole = pa.concat_tables([SCHEMAS[name].empty_table(), *(one.tables[name] for one in summaries)])
+        whole = pa.concat_tables([empty(SCHEMAS[name]), *(one.tables[name] for one in summaries)])
         connection.register(name, whole)
         tables[name] = _typed(connection.sql(query).to_arrow_table(), name)
         connection.unregister(name)
@@ -127,7 +129,7 @@ def packed(summary: Summary, rows: int) -> str:
     """As text for the footer of a part of so many rows; empty where it is not worth its space."""
     if rows < LEAST_ROWS or summary.lines > MOST_LINES or summary.lines * SHARE > rows:
         return ""
-    content = {name: table.to_pydict() for name, table in summary.tables.items()}
+    content = {name: _stream(table) for name, table in summary.tables.items()}
     return RECIPE + base64.b64encode(zlib.compress(msgspec.msgpack.encode(content))).decode()
 
 
@@ -135,8 +137,16 @@ def unpacked(text: str) -> Summary | None:
     """What `packed` wrote; None where that is nothing, or was made by another recipe."""
     if not text.startswith(RECIPE):
         return None
-    content: dict[str, Any] = msgspec.msgpack.decode(zlib.decompress(base64.b64decode(text[len(RECIPE) :])))
-    return Summary({name: pa.Table.from_pydict(content[name], schema) for name, schema in SCHEMAS.items()})
+    content: dict[str, bytes] = msgspec.msgpack.decode(zlib.decompress(base64.b64decode(text[len(RECIPE) :])))
+    return Summary({name: pa.ipc.open_stream(content[name]).read_all() for name in SCHEMAS})
+
+
+def _stream(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def _typed(table: pa.Table, name: str) -> pa.Table:
@@ -150,5 +160,5 @@ def _connection() -> duckdb.DuckDBPyConnection:
     import duckdb
 
     connection = duckdb.connect(":memory:", config={"threads": 1})
-    connection.register("verdicts", verdict_table())
+    connection.execute(f"CREATE VIEW verdicts AS {verdicts_sql()}")
     return connection

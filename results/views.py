@@ -9,12 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from results.arrow import arrow_schema
+from results.arrow import arrow_schema, empty
 from results.columns import COLUMNS, ELEMENT_COLUMNS, Column
 from results.database import Database, file_list
 from results.partitions import NEEDED
 from results.summary import Summary, summary_of
-from results.verdicts import verdict_table
+from results.verdicts import verdicts_sql
 
 _GLOB = set("*?[")
 """Signs in a path that DuckDB would take for a pattern."""
@@ -33,7 +33,7 @@ def database(
     over an Arrow dataset. `lock` it before anybody's query runs.
     """
     made = Database([path for path in (*files, *element_files) if not _GLOB & set(str(path.resolve()))])
-    made.add("verdicts", verdict_table())
+    made.view("verdicts", verdicts_sql())
     _view(made, "measurements", files, tables, COLUMNS)
     _view(made, "elements", element_files, element_tables, ELEMENT_COLUMNS)
     return made
@@ -47,7 +47,7 @@ def _view(
     columns: Sequence[Column],
 ) -> None:
     schema = arrow_schema(columns)
-    made.add(f"{name}_in_memory", pa.concat_tables([schema.empty_table(), *tables]))
+    made.add(f"{name}_in_memory", pa.concat_tables([empty(schema), *tables]))
     source = f"SELECT * FROM {name}_in_memory"
     if any(_GLOB & set(str(path.resolve())) for path in files):
         made.add(f"{name}_in_files", _dataset(files, schema))
