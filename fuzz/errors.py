@@ -15,6 +15,10 @@ class UserError(Exception):
     exit_code = 2
 
 
+class TextError(UserError):
+    """A mistake in a text. The message has more lines: the text, and a caret under the mistake."""
+
+
 class StorageError(UserError):
     """The campaign directory cannot be read or written."""
 

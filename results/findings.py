@@ -28,6 +28,9 @@ SIGNATURE = ("operator", "output", "backend", "device", "options", "dtype", "ver
 ID_DIGITS = 10
 """Forty bits: among a thousand findings two ids agree by chance once in two million cases."""
 
+WIDER_ONLY = "only the wider precision shows it"
+"""What the detail of a finding says where the target's own dtype is healthy, as its ladder was climbed unasked."""
+
 _TARGET = ("operator", "backend", "device", "options", "dtype")
 _OF_THE_CALL = NO_VALUE | {"input_modified", "out_of_bounds_write", "dtype_mismatch"}
 """Verdicts of a whole call: all outputs have them, and the finding is none of one output."""
@@ -104,7 +107,8 @@ class FindingGroup(Struct, frozen=True, kw_only=True):
     @property
     def title(self) -> str:
         """The finding in one sentence."""
-        return f"{self.subject}: {self.verdict}{self.where}"
+        seen = ", seen in the wider precision only" if WIDER_ONLY in self.detail else ""
+        return f"{self.subject}: {self.verdict}{self.where}{seen}"
 
     @property
     def subject(self) -> str:

@@ -19,7 +19,7 @@ from fuzz.campaigns.drawing import DRAWN, ISLANDS, SEARCH
 from fuzz.campaigns.grid import grid
 from fuzz.campaigns.request import CampaignSpec, ProblemSpec
 from fuzz.campaigns.standard import expanded, named
-from fuzz.errors import UserError, unknown
+from fuzz.errors import TextError, UserError, unknown
 from fuzz.operators import operator
 from fuzz.schedules import check_drawn, with_drawn
 from fuzz.targets import Target, default_targets, parse_target, require_installed, require_offer
@@ -262,7 +262,9 @@ def _problem(spec: ProblemSpec, home: str, base: Path) -> Problem:
         problem = make_problem(contract, dims=spec.dims, home=home, recipes=recipes, attributes=spec.attributes)
         for recipe in problem.recipes:
             recipe.check(home, [contract.input(name).shape(spec.dims) for name in recipe.fills])
-    except (RecipeError, ParameterError, ContractError) as error:
+    except RecipeError as error:
+        raise TextError(str(error)) from None
+    except (ParameterError, ContractError) as error:
         raise UserError(str(error)) from None
     _fits_in_memory(contract, problem)
     return problem

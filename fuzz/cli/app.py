@@ -377,18 +377,18 @@ def invoke(arguments: list[str]) -> int:
     except typer.TyperException as error:
         return _say(getattr(error, "format_message", error.__str__)(), 2)
     except Exception as error:
-        from fuzz.errors import InternalError, Interrupted, UserError
+        from fuzz.errors import InternalError, Interrupted, TextError, UserError
         from results.errors import ResultsError
 
         if "--debug" in arguments or not isinstance(error, UserError | ResultsError | InternalError | Interrupted):
             raise
-        return _say(str(error), error.exit_code)
+        return _say(str(error), error.exit_code, several=isinstance(error, TextError))
 
 
-def _say(message: str, code: int) -> int:
-    from results.visible import visible
+def _say(message: str, code: int, several: bool = False) -> int:
+    from results.visible import visible, visible_lines
 
-    print(f"ulpfuzz: {visible(message)}", file=sys.stderr)
+    print(f"ulpfuzz: {visible_lines(message) if several else visible(message)}", file=sys.stderr)
     return code
 
 

@@ -24,7 +24,7 @@ from fuzz.campaigns.spec import read_toml, resolve
 from fuzz.cli import template
 from fuzz.cli.finding_commands import NEW, asked_for
 from fuzz.cli.progress import display
-from fuzz.errors import FOUND, InternalError, Interrupted, UserError
+from fuzz.errors import FOUND, InternalError, Interrupted, TextError, UserError
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.say import say, tell
 from fuzz.shrinking.budget import after_run
@@ -90,6 +90,7 @@ def run(
     shrink: str | None = "0s",
 ) -> int:
     """Create a campaign, run it, report. The exit code is 1 when the findings fail it (`fail_on`)."""
+    after_run(shrink, 0.0)  # a mistake in it is said before anything runs
     spec, base, files = _request(what, recipes, dims, inputs, attributes)
     known = known or (base / spec.known if spec.known else None)
     if known is not None:
@@ -137,6 +138,7 @@ def run(
 
 def resume(directory: Path, time: str | None, told: Told, settings: Settings, shrink: str | None = "0s") -> int:
     """Run what is missing, then report. Damaged files are named and computed again."""
+    after_run(shrink, 0.0)
     load_entry_points()
     more = None if time is None else duration.seconds(time)
     with _interruptible(directory):
@@ -329,7 +331,7 @@ def _input(text: str) -> tuple[str, str]:
     try:
         return split_input(text)
     except RecipeError as error:
-        raise UserError(str(error)) from None
+        raise TextError(str(error)) from None
 
 
 def _attribute(text: str) -> tuple[str, Scalar]:

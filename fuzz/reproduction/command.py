@@ -56,7 +56,10 @@ def replay_all(places: Sequence[Path], extensions: Sequence[Path] = ()) -> int:
     if not places:
         raise UserError("name a campaign directory or a case file: `ulpfuzz replay DIR`")
     counts: dict[str, int] = {}
-    for outcome in replay(cases_in(places, tuple(extensions))):
+    cases = cases_in(places, tuple(extensions))
+    if len(cases) > 1:
+        tell(f"{len(cases)} findings to run again")
+    for outcome in replay(cases):
         say(outcome.line)
         counts[outcome.status] = counts.get(outcome.status, 0) + 1
     print(", ".join(f"{count} {status}" for status, count in counts.items()) or "no findings to run again")

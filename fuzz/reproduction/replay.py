@@ -102,33 +102,40 @@ def _rho(rho: float | None) -> str:
 
 def _gathered(directory: Path, extensions: tuple[Path, ...]) -> list[Case]:
     """The findings of a campaign, read in a process of its own: extensions of several campaigns may share names."""
-    answers = _Child(_of_campaign_sent, directory, extensions)
-    with answers:
-        found = answers.receive()
-    if isinstance(found, tuple):
-        raise {2: UserError, 3: StorageError}.get(found[1], InternalError)(found[0])
-    assert isinstance(found, list)
-    return found
+    cases: list[Case] = []
+    with _Child(_of_campaign_sent, directory, extensions) as child:
+        while True:
+            try:
+                found = child.receive()
+            except TimeoutError:
+                raise InternalError(f"a finding of {directory} was not read within {SECONDS:g} s") from None
+            except EOFError:
+                raise InternalError(f"the process that read {directory} ended with {child.cause()}") from None
+            if found is None:
+                return cases
+            if isinstance(found, tuple):
+                raise {2: UserError, 3: StorageError}.get(found[1], InternalError)(found[0])
+            cases.append(found)
 
 
 def _of_campaign_sent(connection: Connection, directory: Path, extensions: tuple[Path, ...]) -> None:
+    """The cases one by one, then None; or a message with its exit code."""
     try:
-        connection.send(_of_campaign(directory, extensions))
+        for case in _of_campaign(directory, extensions):
+            connection.send(case)
+        connection.send(None)
     except (UserError, ResultsError, InternalError) as error:
         connection.send((str(error), error.exit_code))
 
 
-def _of_campaign(directory: Path, extensions: tuple[Path, ...]) -> list[Case]:
+def _of_campaign(directory: Path, extensions: tuple[Path, ...]) -> Iterator[Case]:
     from fuzz.reproduction.subject import open_campaign, subject_of
     from results.reading import open as open_results
 
     campaign, files = open_campaign(directory, extensions)
     results = open_results(directory)
-    found = []
     for group in results.findings:
-        subject = subject_of(campaign, files, results, group)
-        found.append(case_by_draw(subject))
-    return found
+        yield case_by_draw(subject_of(campaign, files, results, group))
 
 
 def _with_replacements(case: Case, replacements: tuple[Path, ...]) -> Case:
@@ -204,6 +211,9 @@ def _serve(connection: Connection, cases: tuple[Case, ...]) -> None:
                 answer = Answer(reason=missing) if missing else run_case(case)
             except (UserError, ResultsError) as error:
                 answer = Answer(reason=str(error))
+            except Exception as error:  # noqa: BLE001  # of a kernel it would be an answer
+                told = f"{type(error).__name__}: {error}"
+                answer = Answer(reason=f"the case is damaged, or ulpfuzz failed ({told}): write the case file anew")
             default_signals()
             connection.send(answer)
     except InternalError as error:
