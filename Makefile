@@ -1,5 +1,6 @@
 # make run    set up .venv and answer the batch_norm question (5,000 trials on every backend)
 # make test   set up .venv and pass the tests
+# make test-long  the tests that make test leaves out: further cases of what it covers
 # make lint   ruff and mypy --strict
 # make accuracy  docs/accuracy/16-bit.md anew: every float16 and bfloat16 number (some ten minutes)
 # make accuracy32  docs/accuracy/float32.md anew: exp, tanh, erf at every float32 number (some 40 minutes on two free cores)
@@ -11,13 +12,16 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 READY := .venv/.ready
 TABLE ?= ulpfuzz-runs/accuracy
 
-.PHONY: run test lint accuracy accuracy32 bench clean
+.PHONY: run test test-long lint accuracy accuracy32 bench clean
 
 run: $(READY)
 	$(BIN)/ulpfuzz run examples/batch_norm_outliers.toml
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2
+
+test-long: $(READY)
+	$(BIN)/python -m pytest -n 2 -m long
 
 lint: $(READY)
 	$(INSTALL) ruff mypy

@@ -231,7 +231,7 @@ def watch(
     """Look at a running campaign from another terminal; only reads the directory."""
     from fuzz.cli.watch import watch as look
 
-    return look(directory, once)
+    sys.exit(look(directory, once))  # Ctrl-C is how one leaves the view: nothing to be said
 
 
 @app.command()
@@ -368,12 +368,11 @@ def invoke(arguments: list[str]) -> int:
     """Run a command in this process; its exit code. User errors are printed."""
     command = typer.main.get_command(app)
     try:
-        return int(command.main(arguments, prog_name="ulpfuzz", standalone_mode=False) or 0)
+        code = int(command.main(arguments, prog_name="ulpfuzz", standalone_mode=False) or 0)
     except typer.Exit as exit_:
-        return exit_.exit_code
+        code = exit_.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        print("ulpfuzz: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        code = INTERRUPTED
     except typer.TyperException as error:
         return _say(getattr(error, "format_message", error.__str__)(), 2)
     except Exception as error:
@@ -383,6 +382,7 @@ def invoke(arguments: list[str]) -> int:
         if "--debug" in arguments or not isinstance(error, UserError | ResultsError | InternalError | Interrupted):
             raise
         return _say(str(error), error.exit_code, several=isinstance(error, TextError))
+    return _say("interrupted", code) if code == INTERRUPTED else code  # typer makes this code of Ctrl-C
 
 
 def _say(message: str, code: int, several: bool = False) -> int:

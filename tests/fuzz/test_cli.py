@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from running import COMMAND, TINY, Cli, differing, in_session, rows_of, wait_for
 
+from fuzz.cli.app import invoke
+
 LONG = ("run", *TINY, "--trials", 200000, "--shard-trials", 100)
 
 
@@ -158,3 +160,14 @@ def test_the_version_is_printed(ulpfuzz: Cli) -> None:
 
     ran = ulpfuzz("--version")
     assert (ran.returncode, ran.stdout) == (0, f"ulpfuzz {__version__}\n")
+
+
+def test_an_interrupt_of_any_command_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fuzz.cli.listing.show", interrupted)
+    assert invoke(["list", "operators"]) == 130
+    assert capsys.readouterr().err == "ulpfuzz: interrupted\n"

@@ -24,6 +24,7 @@ HEADLINES = {
 
 
 @pytest.mark.heavy
+@pytest.mark.long
 def test_the_transcripts_are_real(
     ulpfuzz: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -34,12 +35,19 @@ register(mine)
 RUN = ("run", "softplus", "tanh", "--extension", "mine.py", "--targets", "mine", "--trials", 5, "--dims", "n=64")
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a campaign that has one finding."""
+    cli = Cli(tmp_path_factory.mktemp("nights"))
+    (cli.folder / "mine.py").write_text(EXTENSION)
+    assert cli(*RUN, "--input", "x=uniform(-30,-20)", "--out", "night").returncode == 1
+    return cli.folder
+
+
 @pytest.fixture
-def night(ulpfuzz: Cli) -> Path:
-    """A campaign with one finding."""
-    (ulpfuzz.folder / "mine.py").write_text(EXTENSION)
-    inputs = ("--input", "x=uniform(-30,-20)")
-    assert ulpfuzz(*RUN, *inputs, "--out", "night").returncode == 1
+def night(ulpfuzz: Cli, made: Path) -> Path:
+    """A copy of it."""
+    shutil.copytree(made, ulpfuzz.folder, dirs_exist_ok=True)
     return ulpfuzz.folder / "night"
 
 

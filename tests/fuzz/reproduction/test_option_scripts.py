@@ -123,6 +123,7 @@ MISCOMPILED = {
 
 
 @pytest.mark.heavy
+@pytest.mark.long
 def test_what_tvm_miscompiles_has_a_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """glibc fills new memory for us: by chance it may hold zeros, and then 13.0.15 is right by chance."""
     pytest.importorskip("tvm")
@@ -212,6 +213,7 @@ WORDS = {
 
 
 @pytest.mark.heavy
+@pytest.mark.long
 def test_a_defect_under_options_has_a_script_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As found: shrinking leaves out options that the failure does not need."""
     monkeypatch.setattr(Writing, "_smaller", lambda self: [])
