@@ -369,6 +369,8 @@ def invoke(arguments: list[str]) -> int:
     command = typer.main.get_command(app)
     try:
         code = int(command.main(arguments, prog_name="ulpfuzz", standalone_mode=False) or 0)
+    except SystemExit as end:
+        return int(end.code or 0)
     except typer.Exit as exit_:
         code = exit_.exit_code
     except (KeyboardInterrupt, typer.Abort):
