@@ -63,7 +63,8 @@ def setting(results: Results) -> Setting:
         )
     )
     (row,) = results.tallied(f"""
-        SELECT count(DISTINCT problem_id) AS problems, (SELECT coalesce(sum(n), 0)::BIGINT FROM trial_kinds) AS trials, {values}
+        SELECT count(DISTINCT problem_id) AS problems,
+               (SELECT coalesce(sum(n), 0)::BIGINT FROM trial_kinds) AS trials, {values}
         FROM outcomes
     """)
     problems, trials = row.pop("problems"), row.pop("trials")
