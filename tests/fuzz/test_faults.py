@@ -138,6 +138,7 @@ def test_a_target_that_keeps_killing_workers_is_quarantined(ulpfuzz: Cli, tmp_pa
 
 
 @pytest.mark.heavy
+@pytest.mark.long
 def test_faults_beside_the_heavy_libraries(ulpfuzz: Cli, planted: Path) -> None:
     """One worker holds torch, jax and tvm, whose handlers and threads must not hide what happened."""
     targets = ["torch", "jax", "tvm", "segv", "abort", "modify", "hang"]

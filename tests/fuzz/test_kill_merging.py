@@ -1,6 +1,6 @@
 """kill -9 while a campaign merges its small parts: nothing is lost, nothing comes twice, and it merges in the end.
 
-ULPFUZZ_KILLS sets the number of kills (3 by default here), ULPFUZZ_KILL_SEED the moments.
+ULPFUZZ_KILLS sets the number of kills (2 by default), ULPFUZZ_KILL_SEED the moments.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 from running import TINY, Cli, differing, elements_of, in_session, rows_of, wait_for
 
-KILLS = int(os.environ.get("ULPFUZZ_KILLS", "3"))
+KILLS = int(os.environ.get("ULPFUZZ_KILLS", "2"))
 SEED = int(os.environ.get("ULPFUZZ_KILL_SEED", "0"))
 MANY = ("run", *TINY, "--trials", 600, "--shard-trials", 1)
 

@@ -60,8 +60,8 @@ def test_the_size_counts_buffers_and_kernels() -> None:
     assert bench.nbytes == 0
     rung = bench.rung("float32")
     buffers = bench.nbytes
-    # input and exp: value, magnitude, scratch, one part; five of the yardstick and its mask
-    assert buffers == (2 * 4 + 5) * 8000 + 1000
+    # input and exp: value, magnitude, scratch, one part; six of the yardstick and its mask
+    assert buffers == (2 * 4 + 6) * 8000 + 1000
     rung.arena.arrays["x"][...] = 1e-40
     rung.refresh()
     rung.flush_rho(0, rung.yardsticks[0].value.astype("float32"))

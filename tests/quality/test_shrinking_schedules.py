@@ -23,6 +23,7 @@ def command(*arguments: object) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.timeout(600)
+@pytest.mark.long
 def test_a_lost_guard_takes_a_split_and_an_rfactor(tmp_path: Path) -> None:
     limits = load("shrinking")
     operator, dims, moves = limits.SCHEDULES["rfactor after a split"]
