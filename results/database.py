@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -128,7 +129,9 @@ class Database:
             return self._translated(work)
         outcome: list[Value] = []
         failure: list[BaseException] = []
-        ended = threading.Event()  # Thread.join takes an interrupted thread for an ended one (Python 3.11)
+        done: list[bool] = []
+        ended = threading.Lock()  # an Event or Thread.join may be left broken by a signal (Python 3.11)
+        ended.acquire()
 
         def run() -> None:
             try:
@@ -136,15 +139,17 @@ class Database:
             except BaseException as error:  # noqa: BLE001 raised again below, in the thread that waits
                 failure.append(error)
             finally:
-                ended.set()
+                done.append(True)
+                ended.release()
 
         threading.Thread(target=run, name="query", daemon=True).start()
         try:
-            ended.wait()
+            while not ended.acquire(timeout=_TICK_SECONDS):  # a signal that another thread got is seen now and then
+                pass
         except KeyboardInterrupt:
-            while not ended.is_set():  # again, for a query that had not begun
+            while not done:  # again, for a query that had not begun
                 self._connection.interrupt()
-                ended.wait(_TICK_SECONDS)
+                time.sleep(_TICK_SECONDS / 4)
             raise
         if failure:
             raise failure[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -180,7 +180,7 @@ class Results:
         database.add("elements", rows_of(names, ELEMENT_COLUMNS, files, copies))
         database.view("verdicts", verdicts_sql())
         database.add("columns", column_table())
-        database.add_later("findings", lambda: finding_table(self))
+        database.add_later("findings", functools.partial(_of_living, weakref.ref(self), finding_table))
         database.view("trials", _TRIALS)
         database.lock()
         return database
@@ -233,6 +233,14 @@ class Results:
     def _few(self) -> bool:
         rows: int = sum(snapshot.count for snapshot in self._snapshots)
         return rows <= _IN_MEMORY
+
+
+def _of_living(owner: weakref.ref[Results], make: Callable[[Results], pa.Table]) -> pa.Table:
+    """A table of `owner`, which must not live on in its own database: it keeps files from being deleted."""
+    found = owner()
+    if found is None:
+        raise ResultsError("the campaign was closed: keep what `results.open` gave for as long as the relation")
+    return make(found)
 
 
 class Snapshot:

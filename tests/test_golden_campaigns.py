@@ -55,7 +55,9 @@ def test_columns_are_filled_by_name(version: int) -> None:
 def test_campaigns_of_several_versions_are_one_table(tmp_path: Path) -> None:
     places = odd_campaigns.old_and_new(tmp_path)
     found = results.open(*places)
-    told = found.records("select campaign, count(*) as n, count(region) as known from trials group by all order by all")
+    told = found.sql(
+        "select campaign, count(*) as n, count(region) as known from trials group by all order by all"
+    ).to_pylist()
     assert [(row["n"], row["known"]) for row in told] == [(8, 4), (8, 0), (8, 4)]
     assert found.rows().num_rows == 36
     assert len(found.pandas()) == 24 if _has_pandas() else True

@@ -35,13 +35,15 @@ def smallest_atols(
     error 0. `largest` and `relative` say where error and error/size are largest, `unit` is u. `work` (of the type of
     `error`) and `mask` are overwritten. Rounded up to BITS bits.
     """
-    e0, e1, v0, v1 = float(error[largest]), float(error[relative]), float(size[largest]), float(size[relative])
+    e0, e1, v0, v1 = error[largest], error[relative], size[largest], size[relative]  # wide: float() may underflow
     if not e1 > unit * ALLOWANCES[0] * v1:  # the largest relative error is within the smallest rtol
         return NONE
-    slope = (e0 - e1) / (v0 - v1) if v1 < v0 else 0.0  # at most e0/v0, because e1/v1 is the largest quotient
+    slope = (e0 - e1) / (v0 - v1) if v1 < v0 else e0 * 0  # at most e0/v0, because e1/v1 is the largest quotient
     np.multiply(size, slope, out=work)
     np.subtract(error, work, out=work)
     picked = np.flatnonzero(np.greater_equal(work, e1 - slope * v1 - _SLACK * e0, out=mask))
+    if not picked.size:  # rounding at the edge of the range
+        picked = np.arange(error.size)
     lines = error[picked] - unit * _MULTIPLES * size[picked]
     return tuple([rounded_up(float(atol)) if atol > 0 else 0.0 for atol in lines.max(axis=1)])
 

@@ -24,12 +24,12 @@ def found(campaign: Callable[..., Path]) -> results.Results:
 
 
 def test_the_tables_and_their_columns_are_described(found: results.Results) -> None:
-    assert {row["name"] for row in found.records("show tables")} == set(TABLES) - {"findings"}
-    assert {row["name"] for row in found.records("show tables -- findings")} == set(TABLES)
+    assert {row["name"] for row in found.sql("show tables").to_pylist()} == set(TABLES) - {"findings"}
+    assert {row["name"] for row in found.sql("show tables -- findings").to_pylist()} == set(TABLES)
     for name, columns in (("trials", COLUMNS), ("elements", ELEMENT_COLUMNS), ("findings", FINDING_COLUMNS)):
         named = [*(column.name for column in columns), "campaign"]
         assert found.sql(f"from {name}").schema.names == named
-        listed = found.records(f"select column_name from columns where table_name = '{name}'")
+        listed = found.sql(f"select column_name from columns where table_name = '{name}'").to_pylist()
         assert [row["column_name"] for row in listed] == named
 
 
@@ -41,16 +41,20 @@ def test_rows_say_which_campaign_they_are_of(
     if not in_memory:
         monkeypatch.setattr("results.reading._IN_MEMORY", 0)
     found = results.open(one, other)
-    counted = found.records("select campaign, count(*) as n, max(index) as last from trials group by all order by n")
+    counted = found.sql(
+        "select campaign, count(*) as n, max(index) as last from trials group by all order by n"
+    ).to_pylist()
     assert counted == [{"campaign": str(one), "n": 20, "last": 4}, {"campaign": str(other), "n": 28, "last": 6}]
-    assert found.records(f"select count(*) as n from measurements where campaign = '{one}'") == [{"n": 25}]
+    assert found.sql(f"select count(*) as n from measurements where campaign = '{one}'").to_pylist() == [{"n": 25}]
 
 
 def test_findings_are_those_of_each_campaign(campaign: Callable[..., Path]) -> None:
     bad = make_row(verdict="wrong", rho_max=9.0)
     composed = make_row(1, "torch:cpu", verdict="wrong", rho_max=9.0, provenance="composed")
     one, other = campaign([bad, make_row(2)], shards=1), campaign([bad, composed], shards=1)
-    rows = results.open(one, other).records("select campaign, target, provenance, trials, of_trials from findings")
+    rows = (
+        results.open(one, other).sql("select campaign, target, provenance, trials, of_trials from findings").to_pylist()
+    )
     assert [(row["campaign"], row["target"], row["provenance"], row["of_trials"]) for row in rows] == [
         (str(one), "numpy:cpu", "library", 2),
         (str(other), "numpy:cpu", "library", 1),
