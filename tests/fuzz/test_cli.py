@@ -85,6 +85,7 @@ def test_the_second_interrupt_waits_for_nothing(ulpfuzz: Cli) -> None:
     wait_for(lambda: not in_session(process.pid))
 
 
+@pytest.mark.long
 def test_interrupts_at_random_moments_lose_nothing(ulpfuzz: Cli) -> None:
     """Also while the command and its workers are starting."""
     moments = random.Random(0)

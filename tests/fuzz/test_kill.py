@@ -111,7 +111,7 @@ def test_killed_campaigns_go_on(
     same(ulpfuzz.folder / "c", peace)
 
 
-@pytest.mark.parametrize("victims", [workers_of, fork_servers])
+@pytest.mark.parametrize("victims", [workers_of, pytest.param(fork_servers, marks=pytest.mark.long)])
 def test_a_campaign_survives_the_loss_of_its_workers(
     ulpfuzz: Cli,
     undisturbed: Callable[..., Path],

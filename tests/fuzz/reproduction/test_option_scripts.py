@@ -163,7 +163,10 @@ tvm_moves.TABLE["split"] = (tvm_moves.TABLE["split"][0], swapped)
 numpy_options.EXACT["sum"] = "planted: it is not"
 register(FunctionBackend("planted"))
 """
-VARIANTS = [("tvm:llvm[schedule=2.1]", "sch.reorder("), ("numpy:cpu[order=F]", "np.asfortranarray(x)")]
+VARIANTS = [
+    pytest.param("tvm:llvm[schedule=2.1]", "sch.reorder(", marks=pytest.mark.long),
+    ("numpy:cpu[order=F]", "np.asfortranarray(x)"),
+]
 
 
 @pytest.mark.heavy
