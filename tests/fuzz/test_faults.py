@@ -105,6 +105,7 @@ def test_a_write_into_the_tail_of_an_output_is_seen(ulpfuzz: Cli, planted: Path)
         assert {rows[i]["verdict"] for i in hit} == {"out_of_bounds_write"}
 
 
+@pytest.mark.long
 def test_faults_at_compilation(ulpfuzz: Cli, planted: Path) -> None:
     names = ["compilesegv", "compilehang", "compileraise"]
     faulty, clean = (rows_of(path) for path in campaign(ulpfuzz, planted, names, trials=3))

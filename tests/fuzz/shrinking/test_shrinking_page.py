@@ -17,6 +17,7 @@ PAGE = (Path(__file__).resolve().parents[3] / "docs" / "shrinking.md").read_text
 
 
 @pytest.mark.heavy
+@pytest.mark.long
 def test_the_transcript_is_real(ulpfuzz: Cli) -> None:
     run, listed = re.findall(r"^    (ulpfuzz (?:run|findings) [^#\n]+)$", PAGE, re.MULTILINE)
     (wanted,) = re.findall(r"^ +(shrunk to 1 element: x = -\d\.\d)$", PAGE, re.MULTILINE)
