@@ -18,6 +18,7 @@ import duckdb
 import pyarrow as pa
 
 from results.errors import QueryError
+from results.quoting import quoted
 
 Value = TypeVar("Value")
 
@@ -167,11 +168,6 @@ class Database:
 def file_list(files: Sequence[Path]) -> str:
     """In SQL, for read_parquet."""
     return "[" + ", ".join(quoted(str(path.resolve())) for path in files) + "]"
-
-
-def quoted(text: str) -> str:
-    """A string in SQL."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _refused(error: Exception) -> QueryError:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from results.database import quoted
 from results.libraries import versions_of
 from results.outcomes import FINDINGS, NOT_RUN, RAN, among, quoted_list
+from results.quoting import quoted
 from results.rates import interval
 from results.statistics.proportions import Interval
 from results.tallies import TRIAL_KEY

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from results.columns import INTERNAL, RUNGS, rung_column
-from results.database import quoted
+from results.quoting import quoted
 from results.tallies import PLAIN, TRIAL_KEY
 from results.verdicts import NO_VALUE, VERDICTS
 

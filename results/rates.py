@@ -17,10 +17,10 @@ import numpy as np
 from msgspec import Struct
 
 from results.columns import COLUMNS, RUNGS, rung_column
-from results.database import quoted
 from results.errors import QueryError
 from results.outcomes import KEYS
 from results.permitted import Question, require
+from results.quoting import quoted
 from results.statistics.clustered import generator_rate
 from results.statistics.proportions import Interval, one_sided_upper, rate_interval
 from results.statistics.sequential import confidence_sequence

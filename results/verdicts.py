@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from results.quoting import quoted
+
 
 class Verdict(Struct, frozen=True):
     """One kind of answer to "bug or rounding?"."""
@@ -76,11 +78,7 @@ def verdicts_sql() -> str:
     In SQL and not as an Arrow table: making one of Python values would import pandas where it is there.
     """
     rows = ", ".join(
-        f"({_quoted(verdict.name)}, {verdict.severity}::BIGINT, {verdict.finding}, {_quoted(verdict.sentence)})"
+        f"({quoted(verdict.name)}, {verdict.severity}::BIGINT, {verdict.finding}, {quoted(verdict.sentence)})"
         for verdict in VERDICTS.values()
     )
     return f"SELECT * FROM (VALUES {rows}) AS v(name, severity, finding, sentence)"
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fuzz.errors import StorageError, UserError
+from fuzz.errors import StorageError
 
 
 def table(directories: Sequence[Path], markdown: Path | None, csv: Path | None, title: str) -> int:
@@ -14,15 +14,14 @@ def table(directories: Sequence[Path], markdown: Path | None, csv: Path | None, 
     UserError for a directory named twice, ResultsError for one that holds no rows, StorageError for a file that cannot
     be written.
     """
+    from fuzz.cli.table_commands import distinct
     from fuzz.terminal import console
     from results.accuracy import lines
     from results.accuracy_files import accuracy_csv, accuracy_markdown
     from results.reading import open as open_results
     from results.report_accuracy import print_accuracy
 
-    places = [path.resolve() for path in directories]
-    if repeated := [path for path in directories if places.count(path.resolve()) > 1]:
-        raise UserError(f"{repeated[0]} is named twice: remove one")
+    distinct(directories)
     results = open_results(*directories)
     found = lines(results)
     print_accuracy(found, console())

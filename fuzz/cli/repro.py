@@ -32,7 +32,7 @@ from fuzz.say import say, tell
 from fuzz.terminal import console
 from fuzz.trial import Cell, Session, run_trial
 from fuzz.workbench import Bench
-from fuzz.workers.worker_process import start
+from fuzz.workers.worker_process import joined, start
 from results.columns import Row
 from results.errors import ResultsError, StoreError
 from results.verdicts import NO_VALUE, VERDICTS
@@ -73,12 +73,7 @@ def run(directory: Path, trial: str, source: bool = False) -> int:
     """
     CampaignDirectory(directory).read_manifest()
     process = start(multiprocessing.get_context("spawn"), _child, directory, trial, source)
-    try:
-        process.join()
-    except KeyboardInterrupt:  # a kernel may hang in a C call: the child gets no say
-        process.kill()
-        raise
-    code = process.exitcode or 0
+    code = joined(process)
     if code < 0:
         with contextlib.suppress(ValueError):
             name = signal.Signals(-code).name

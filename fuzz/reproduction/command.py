@@ -13,7 +13,7 @@ from fuzz.reproduction.replay import MOVED, NOT_RUN, STILL, cases_in, replay
 from fuzz.reproduction.subject import find
 from fuzz.reproduction.writing import Wanted, Writing
 from fuzz.say import say, tell
-from fuzz.workers.worker_process import start
+from fuzz.workers.worker_process import joined, start
 from results.errors import ResultsError
 
 
@@ -21,12 +21,7 @@ def write(directory: Path, name: str, wanted: Wanted, extensions: Sequence[Path]
     """Write what is wanted of the finding or trial `name`, in a fresh process; 1 where the finding is there."""
     wanted.require_folders()
     process = start(multiprocessing.get_context("spawn"), _child, directory, name, wanted, tuple(extensions))
-    try:
-        process.join()
-    except KeyboardInterrupt:  # a kernel may hang in a C call: the child gets no say
-        process.kill()
-        raise
-    code = process.exitcode or 0
+    code = joined(process)
     if code < 0:
         raise InternalError(f"the process that looked at {name} died (signal {-code}): a kernel that it ran ended it")
     if wanted.json is not None and code == FOUND:

@@ -130,6 +130,16 @@ def start(context: Any, target: Callable[..., None], *arguments: Any) -> multipr
     raise InternalError(f"no worker process can be started: {reason}")
 
 
+def joined(process: multiprocessing.process.BaseProcess) -> int:
+    """The exit code of a process that runs one thing to its end; it dies with Ctrl-C here."""
+    try:
+        process.join()
+    except KeyboardInterrupt:  # a kernel may hang in a C call: the child gets no say
+        process.kill()
+        raise
+    return process.exitcode or 0
+
+
 @contextlib.contextmanager
 def _without_interrupts() -> Iterator[None]:
     """SIGINT waits for the end of the block; processes started in it, and theirs, never get it.

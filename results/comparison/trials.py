@@ -9,6 +9,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from results.outcomes import RAN
+from results.quoting import quoted
 from results.statistics.samples import Floats
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def read_trials(results: Results, operator: str, dtype: str) -> dict[str, Trials
                coalesce(string_agg(concat(output, '=', output_digest), ' ' ORDER BY output)
                         FILTER (output_digest IS NOT NULL), '') AS bits
         FROM trials LEFT JOIN verdicts ON verdict = name
-        WHERE operator = '{_quoted(operator)}' AND coalesce(dtype, '') = '{_quoted(dtype)}' AND {RAN}
+        WHERE operator = {quoted(operator)} AND coalesce(dtype, '') = {quoted(dtype)} AND {RAN}
         GROUP BY target, problem_id, seed, "index" ORDER BY target, problem_id, seed, "index"
     """)
     columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
@@ -129,7 +130,3 @@ def read_trials(results: Results, operator: str, dtype: str) -> dict[str, Trials
 
 def _digests(bits: str) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in bits.split()) if bits else {}
-
-
-def _quoted(text: str) -> str:
-    return text.replace("'", "''")
