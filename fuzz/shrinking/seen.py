@@ -25,6 +25,8 @@ _BY_SIZE = frozenset({"wrong", "unstable"})
 """Verdicts that differ in how the error of one precision compares with that of the other."""
 _OBSERVED = frozenset({"input_modified", "out_of_bounds_write"})
 """Verdicts whose region names the signal of the first run, if there was one."""
+_BY_MEMORY = ("SIGSEGV", "SIGBUS")
+"""Signals of an access beyond what is mapped or allowed."""
 _ONE_SUMMAND = "one summand, "
 """What regions say of a reduction over one term: a reduction that was cut to it is still the same."""
 
@@ -52,6 +54,9 @@ class Seen(Struct, frozen=True):
 class Guard(Struct, frozen=True):
     """Says whether a candidate fails as the first one did: same verdict; same decade of rho, or same region.
 
+    Which bytes a write beyond a buffer meets is a matter of sizes: a call that such a write ended in one size may, in
+    another, end by the same signal with nothing changed in the bytes that are looked at. It is the same failure.
+
     Far above 1/u, where the error exceeds all that the result depends on, one rho is as large as another, and whether
     it grows with precision is chance: what a kernel reads from memory that nobody has written is of any size.
     """
@@ -65,7 +70,7 @@ class Guard(Struct, frozen=True):
             return False
         if self._unwritten(self.first) and self.first.verdict in _BY_SIZE:
             return seen.verdict in _BY_SIZE and seen.rho is not None and seen.rho > 1 / self.u
-        if seen.verdict != self.first.verdict:
+        if seen.verdict != self.first.verdict and not _one_stray(seen, self.first):
             return False
         if sized(self.first):
             assert self.first.rho is not None
@@ -101,9 +106,19 @@ def seen_of(rows: Sequence[Row], output: str, position: int = -1) -> Seen | None
     )
 
 
+def _stray(seen: Seen) -> bool:
+    """Whether the call wrote to memory that is not its own, or died of an access to such memory."""
+    return seen.verdict in _OBSERVED or (seen.verdict == "crashed" and seen.region.startswith(_BY_MEMORY))
+
+
+def _one_stray(one: Seen, other: Seen) -> bool:
+    """Whether one call died where the other was seen to write."""
+    return _stray(one) and _stray(other) and "crashed" in (one.verdict, other.verdict)
+
+
 def _place(seen: Seen) -> str:
     """The region without what the size of an array alone decides: how many terms a reduction has, and whether a write
     beyond a buffer meets a guard page or bytes that are looked at afterwards."""
-    if seen.verdict in _OBSERVED:
+    if _stray(seen):
         return seen.region.rpartition(", ")[2]
     return seen.region.removeprefix(_ONE_SUMMAND)
