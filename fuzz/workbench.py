@@ -20,7 +20,6 @@ from fuzz.oracle.bound import Bound, Truth, bound
 from fuzz.oracle.models import Model
 from fuzz.oracle.plain import plain, without_subnormals
 from fuzz.oracle.program import Program
-from fuzz.oracle.trace import trace
 from fuzz.targets import Target
 from fuzz.thresholds import ACCEPT, FLAG
 from strategies.contract import Contract, Shape
@@ -158,7 +157,7 @@ class Bench:
         self.operator = operator(problem.operator)
         self.contract: Contract = self.operator.contract
         self.input_shapes: dict[str, Shape] = self.contract.shapes(dict(problem.dims))
-        self.program: Program = trace(self.operator.reference, self.input_shapes, dict(problem.attributes))
+        self.program: Program = self.operator.program(self.input_shapes, dict(problem.attributes))
         self.output_shapes = self.program.output_shapes()
         self.reduction_length = max(self.program.reduction_lengths(), default=0)
         self.forensic = forensic

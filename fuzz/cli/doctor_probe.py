@@ -18,7 +18,6 @@ from fuzz.backends import backend
 from fuzz.backends.base import Array, Backend, Implementation, Request, Unsupported, last_line
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.operators import OPERATORS
-from fuzz.oracle.trace import trace
 from strategies.precision import PRECISIONS, precision
 
 _SIZE = 4
@@ -57,7 +56,7 @@ def _request(found: Backend, operator: str, implementation: Implementation, dtyp
     contract = OPERATORS[operator].contract
     dims = {dim.name: max(_SIZE, dim.minimum) for dim in contract.dims}
     attributes = {name: spec.default for name, spec in contract.attributes}
-    program = trace(OPERATORS[operator].reference, contract.shapes(dims), attributes)
+    program = OPERATORS[operator].program(contract.shapes(dims), attributes)
     return Request(
         implementation=implementation,
         attributes=attributes,

@@ -11,7 +11,6 @@ from fuzz.backends.base import Array
 from fuzz.execution import LADDER, Failure, Run
 from fuzz.judging.judge import Probe
 from fuzz.judging.ladder import draw_normal
-from fuzz.oracle.trace import trace
 from fuzz.targets import Target
 from fuzz.thresholds import FLAG, LOW_PRECISION_ELEMENTS
 from fuzz.workbench import Bench, Rung
@@ -36,7 +35,7 @@ def shortened(bench: Bench) -> Problem | None:
     for chosen in choices:
         short = dims | {name: max(size, least[name]) for name, size in chosen.items()}
         short = fitted(bench.contract, short)
-        program = trace(bench.operator.reference, bench.contract.shapes(short), dict(bench.problem.attributes))
+        program = bench.operator.program(bench.contract.shapes(short), dict(bench.problem.attributes))
         if max(program.reduction_lengths(), default=0) <= SHORT:
             return structs.replace(bench.problem, dims=tuple(sorted(short.items())))
     return None

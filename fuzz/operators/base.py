@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from strategies.contract import Contract
+from fuzz.oracle.program import Program
+from fuzz.oracle.trace import trace
+from strategies.contract import Contract, Scalar, Shape
 
 
 class Operator(Struct, frozen=True):
@@ -19,3 +21,7 @@ class Operator(Struct, frozen=True):
     @property
     def name(self) -> str:
         return self.contract.operator
+
+    def program(self, shapes: Mapping[str, Shape], attributes: Mapping[str, Scalar]) -> Program:
+        """The program behind the truth for inputs of these shapes; TraceError where the oracle has no rule for it."""
+        return trace(self.reference, shapes, attributes)
