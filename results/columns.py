@@ -11,7 +11,7 @@ Cell: TypeAlias = str | int | float | None
 Row: TypeAlias = dict[str, Cell]
 """Values by column name; a missing column is null."""
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 INTERNAL = ("float32", "storage", "beyond")
 """Values of the column `internal`, the most accurate first."""
@@ -217,6 +217,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("rung_dtype", "string", "", "dtype of the other rung of the precision ladder; null where it was not run"),
     Column("rung_rho", "float64", "1", "largest rho on that rung"),
     Column("rung_slope", "float64", "1", "s: 0 error shrinks with precision, 1 it does not; null where undefined"),
+    Column("rung_abs", "float64", "output units", "largest absolute error on that rung", since=5),
     # certification of the oracle
     Column(
         "certified",
@@ -240,7 +241,7 @@ KEY: tuple[str, ...] = ("problem_id", "seed", "index", "output", "target", "vari
 
 ELEMENT_COLUMNS: tuple[Column, ...] = (
     *(column for column in COLUMNS if column.name in (*KEY, "trial", "operator", "dtype")),
-    Column("kind", "string", "", "worst (by rho), relative (by relative error) or random"),
+    Column("kind", "string", "", "worst (by rho), relative or absolute (by that error) or random"),
     Column("element", "int64", "", "flat index in the output"),
     Column("value", "float64", "output units", "output of the target"),
     Column("truth", "float64", "output units", "truth"),

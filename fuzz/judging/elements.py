@@ -8,6 +8,7 @@ import numpy as np
 
 from fuzz.backends.base import Array
 from fuzz.judging import rows
+from fuzz.judging.region import elementwise
 from fuzz.measure import Measurement
 from fuzz.oracle.arithmetic import DependencyArithmetic
 from fuzz.oracle.element import evaluate
@@ -32,8 +33,9 @@ def kept_elements(
     problem, seed = context.problem, context.seed
     yardstick = bench.rung(target.dtype).yardsticks[output]
     random = stream(problem.draw_id, seed, index, "elements").integers(m.size, size=2)
-    chosen = [("worst", m.rho.index), ("relative", m.rel.index), *(("random", int(i)) for i in random)]
     flat = values.reshape(-1)
+    chosen = [("worst", m.rho.index), ("relative", m.rel.index), ("absolute", _furthest(flat, yardstick.value))]
+    chosen += [("random", int(i)) for i in random]
     found: list[Row] = []
     for kind, position in chosen:
         truth, bound = float(yardstick.value[position]), float(yardstick.bound[position])
@@ -62,9 +64,19 @@ def kept_elements(
     return found
 
 
+def _furthest(flat: Array, truth: Array) -> int:
+    """Position of the largest finite absolute error."""
+    with np.errstate(all="ignore"):
+        errors = np.abs(flat - truth)
+    return int(np.argmax(np.where(np.isfinite(errors), errors, -1.0)))
+
+
 def _leading_inputs(bench: Bench, target: Target, output: int, position: int) -> str:
     if bench.reduction_length > LONGEST_SLICE:
         return "[]"
     at: Any = tuple(int(i) for i in np.unravel_index(position, bench.output_shapes[output]))
     arrays = bench.rung(target.dtype).inputs()
+    if bench.program.opaque:
+        here = zip(bench.program.inputs, arrays, strict=True) if elementwise(bench.contract) else ()
+        return rows.inputs_text(tuple((name, at, float(array[at])) for name, array in here))
     return rows.inputs_text(evaluate(bench.program, output, at, arrays, DependencyArithmetic()).inputs)

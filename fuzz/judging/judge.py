@@ -80,6 +80,8 @@ class Ladder(Struct, frozen=True):
     float32 inside err alike on both of these rungs."""
     no_above: str = ""
     """Why there is none although it was wanted."""
+    rung_abs: float = 0.0
+    """Largest absolute error on the rung that was run."""
 
     @property
     def only_high(self) -> bool:

@@ -112,7 +112,8 @@ def _climb_up(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     )
     saturated = saturated and _losable(high, c.output)
     rho = measured.rho.largest
-    ladder = Ladder(c.pair.high, rho, c.measured.rho.largest, rho, slope, c.pair.low, c.pair.high)
+    size = _largest_error(high.yardsticks[c.output], outcome.values[c.output])
+    ladder = Ladder(c.pair.high, rho, c.measured.rho.largest, rho, slope, c.pair.low, c.pair.high, rung_abs=size)
     sequential = high.sequential_rho(c.output, outcome.values[c.output], measured)
     summed = _summed(c, c.measured)
     ladder = structs.replace(ladder, high_sequential=sequential, high_index=measured.rho.index, low_summed=summed)
@@ -150,7 +151,8 @@ def _climb_down(c: Climb, run: Run, home: Rung) -> Ladder | Failure:
     slope, saturated = _slope(low.yardsticks[c.output].rho, c.rho, low.yardsticks[c.output], home.yardsticks[c.output])
     saturated = saturated and _losable(home, c.output)
     rho = measured.rho.largest
-    ladder = Ladder(c.pair.low, rho, rho, c.measured.rho.largest, slope, c.pair.low, c.pair.high)
+    size = _largest_error(low.yardsticks[c.output], outcome.values[c.output])
+    ladder = Ladder(c.pair.low, rho, rho, c.measured.rho.largest, slope, c.pair.low, c.pair.high, rung_abs=size)
     summed = _summed(c, measured)
     ladder = structs.replace(ladder, high_sequential=c.measured.rho_sequential_max, low_summed=summed)
     if ladder.only_high:
@@ -196,6 +198,13 @@ def _slope(rho_low: Array, rho_high: Array, low: Yardstick, high: Yardstick) -> 
         ratio = _at_least(at_high, _SMALLEST_RHO) / _at_least(at_low, _UNSEEN_RHO)
         slopes = np.where(unrounded, 1.0, np.log2(ratio.astype(np.float64)) / bits)
     return float(np.median(slopes)), saturated
+
+
+def _largest_error(yardstick: Yardstick, values: Array) -> float:
+    """Of the finite elements."""
+    with np.errstate(all="ignore"):
+        errors = np.abs(values.reshape(-1) - yardstick.value)
+    return float(np.max(errors, where=np.isfinite(errors), initial=0.0))
 
 
 def _at_least(rho: Array, floor: float) -> Array:

@@ -122,6 +122,7 @@ def truth_figures(m: Measurement, ladder: Ladder | None, known_by: str) -> Row:
     }
     if ladder is not None:
         row |= {"rung_dtype": ladder.rung_dtype, "rung_rho": ladder.rung_rho, "rung_slope": ladder.slope}
+        row["rung_abs"] = ladder.rung_abs
     return row
 
 

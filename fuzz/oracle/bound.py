@@ -18,7 +18,7 @@ from fuzz.oracle.models import Model
 from fuzz.oracle.passes import largest, smallest
 from fuzz.oracle.primitives import PRIMITIVES, call_arguments
 from fuzz.oracle.products import copies_seeds
-from fuzz.oracle.program import Program, Ref
+from fuzz.oracle.program import OPAQUE, Program, Ref
 from fuzz.oracle.rules import RULES, part_keys
 from fuzz.oracle.spread import arriving, skipped_padding, spread
 from strategies.precision import DType, precision
@@ -145,6 +145,9 @@ class Bound:
         self.known_by = {"float64": "float64", "longdouble": f"longdouble ({np.finfo(np.longdouble).nmant} bits)"}[
             "longdouble" if wide == np.longdouble else "float64"
         ]
+        for node in program.nodes:
+            if node.primitive == OPAQUE:
+                self.known_by = f"float64 of {dict(node.static)['call'].name}"
         self.frames: list[Frame] = []
         self._steps: list[tuple[Callable[[Frame], None], Frame]] = []
         working = precision(dtype).numpy

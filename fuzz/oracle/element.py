@@ -86,6 +86,8 @@ class _Slice:
             return self._total([self._fetch(node.arguments[0], at) for at in prefix])
         if kind == "matmul":
             return self._matmul(node, index)
+        if kind == "opaque":
+            raise SliceTooLarge("the element comes from a function that cannot be looked into")
         return self._elementwise(node, index)
 
     def _argument_shape(self, argument: Argument) -> Shape:

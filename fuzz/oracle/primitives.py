@@ -13,6 +13,7 @@ import numpy as np
 import scipy.special
 from msgspec import Struct
 
+from fuzz.oracle.program import OPAQUE
 from strategies.contract import Shape
 
 
@@ -22,7 +23,7 @@ class Primitive(Struct, frozen=True):
     name: str
     function: Callable[..., Any]
     kind: str
-    """elementwise | view | gather | reduction | scan | matmul"""
+    """elementwise | view | gather | reduction | scan | matmul | opaque"""
     static: tuple[str, ...] = ()
 
     @property
@@ -93,6 +94,11 @@ def taken(x: Any, constant: Any, *, positions: Any, padded: bool) -> Any:
     return values
 
 
+def _called(*inputs: Any, call: Any, output: int, terms: int) -> Any:
+    """One output of a function that cannot be looked into, in the dtype of the inputs."""
+    return call(*inputs)[output]
+
+
 def _elementwise(*functions: np.ufunc) -> list[Primitive]:
     return [Primitive(f.__name__, f, "elementwise") for f in functions]
 
@@ -122,5 +128,6 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive("max", np.max, "reduction", ("axis", "keepdims")),
         Primitive("min", np.min, "reduction", ("axis", "keepdims")),
         Primitive("matmul", np.matmul, "matmul"),
+        Primitive(OPAQUE, _called, "opaque", ("call", "output", "terms")),
     )
 }

@@ -10,6 +10,9 @@ from strategies.contract import Shape
 
 Argument: TypeAlias = "Ref | float"
 
+OPAQUE = "opaque"
+"""The primitive that stands for a whole function of which only results are seen (fuzz.oracle.opaque)."""
+
 
 class Ref(Struct, frozen=True):
     """The result of node number `node`."""
@@ -35,6 +38,11 @@ class Program(Struct, frozen=True):
 
     def output_shapes(self) -> tuple[Shape, ...]:
         return tuple(self.nodes[number].shape for number in self.outputs)
+
+    @property
+    def opaque(self) -> bool:
+        """Whether it calls a function that cannot be looked into: no element of it can be evaluated by itself."""
+        return any(node.primitive == OPAQUE for node in self.nodes)
 
     def reduction_lengths(self) -> tuple[int, ...]:
         """Distinct numbers of summands of the reductions inside, ascending."""

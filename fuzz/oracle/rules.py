@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.oracle import products
+from fuzz.oracle import opaque, products
 from fuzz.oracle.errorfunctions import erf, erfc, erfinv
 from fuzz.oracle.frames import Frame, Operand, Real
 from fuzz.oracle.functions import gammaln, sign, wave
 from fuzz.oracle.passes import absolute
+from fuzz.oracle.program import OPAQUE
 
 Rule = Callable[[Frame], None]
 
@@ -358,6 +359,7 @@ RULES: dict[str, Rule] = {
     "max": _extreme(np.max, -np.inf),
     "min": _extreme(np.min, np.inf),
     "matmul": _matmul,
+    OPAQUE: opaque.rule,
 }
 """Rule by primitive name; views need none, their buffers are views of the operand's."""
 

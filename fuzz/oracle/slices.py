@@ -9,6 +9,8 @@ from fuzz.oracle.primitives import PRIMITIVES
 from fuzz.oracle.program import Node, Program, Ref
 from strategies.contract import Shape
 
+UNAFFORDABLE = 10**15
+"""For elements of a function that cannot be looked into: none can be evaluated by itself."""
 _REPEATED = ("reduction", "scan", "matmul")
 """Kinds whose result costs an operation for every term."""
 
@@ -34,6 +36,8 @@ def slice_size(program: Program, output: int) -> int:
 
     Every element of a node counts once, as the interpreter computes it once.
     """
+    if program.opaque:
+        return UNAFFORDABLE
     needs = [_Need(node.shape) for node in program.nodes]
     last = program.outputs[output]
     needs[last].grow([1] * len(program.nodes[last].shape), 1)

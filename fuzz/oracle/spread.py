@@ -77,6 +77,9 @@ def _through(name: str, static: dict[str, Any], masks: list[Any], values: list[A
         return taken(masks[0], masks[1], **static)
     if primitive.kind == "scan":
         return np.logical_or.accumulate(masks[0], axis=static["axis"])
+    if primitive.kind == "opaque":  # whatever it does, an element may depend on any
+        same = static["terms"] == 1
+        return np.logical_or.reduce(np.broadcast_arrays(*masks)) if same else any(np.any(mask) for mask in masks)
     if primitive.kind == "matmul":
         return np.any(masks[0], axis=-1, keepdims=True) | np.any(masks[1], axis=-2, keepdims=True)
     return np.logical_or.reduce(np.broadcast_arrays(*masks)) if len(masks) > 1 else masks[0]

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import multiprocessing
 import resource
-import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct, structs
 
 from fuzz.errors import InternalError, StorageError, UserError
 from fuzz.reproduction.case import Answer, Case, case_by_draw, read_case, run_case
 from fuzz.surroundings import default_signals
-from fuzz.workers.worker_process import start
+from fuzz.workers.child import Child
 from results.errors import ResultsError
 from results.verdicts import VERDICTS
 
@@ -103,10 +99,10 @@ def _rho(rho: float | None) -> str:
 def _gathered(directory: Path, extensions: tuple[Path, ...]) -> list[Case]:
     """The findings of a campaign, read in a process of its own: extensions of several campaigns may share names."""
     cases: list[Case] = []
-    with _Child(_of_campaign_sent, directory, extensions) as child:
+    with Child(_of_campaign_sent, directory, extensions) as child:
         while True:
             try:
-                found = child.receive()
+                found = child.receive(SECONDS)
             except TimeoutError:
                 raise InternalError(f"a finding of {directory} was not read within {SECONDS:g} s") from None
             except EOFError:
@@ -150,46 +146,12 @@ def _plain_name(path: Path) -> str:
     return rest if underscore and number.isdigit() else path.name
 
 
-class _Child:
-    """A fresh process of this interpreter that sends what it finds; ended with the block."""
-
-    def __init__(self, target: Callable[..., None], *arguments: Any) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._ours, theirs = context.Pipe(duplex=False)
-        self.process = start(context, target, theirs, *arguments)
-        theirs.close()
-
-    def __enter__(self) -> _Child:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self.process.kill()
-        self.process.join()
-        self._ours.close()
-
-    def receive(self, seconds: float = SECONDS) -> Any:
-        """The next message; TimeoutError or EOFError where there is none."""
-        if not self._ours.poll(seconds):
-            raise TimeoutError
-        return self._ours.recv()
-
-    def cause(self) -> str:
-        """What ended it."""
-        self.process.join()
-        code = self.process.exitcode
-        if code is not None and code < 0:
-            with contextlib.suppress(ValueError):
-                return signal.Signals(-code).name
-        return f"exit code {code}"
-
-
 def _answers(cases: Sequence[Case]) -> Iterator[Answer]:
     """Answers from one fresh process, up to the first that it does not survive: what it died of is that answer."""
-    with _Child(_serve, tuple(cases)) as child:
+    with Child(_serve, tuple(cases)) as child:
         for _ in cases:
             try:
-                answer = child.receive()
+                answer = child.receive(SECONDS)
             except TimeoutError:
                 yield Answer("timed_out", detail=f"did not end within {SECONDS:g} s")
                 return

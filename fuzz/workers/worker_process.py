@@ -7,7 +7,9 @@ import multiprocessing.connection
 import multiprocessing.process
 import os
 import signal
+import sys
 import time
+import types
 from collections.abc import Callable, Iterator
 from multiprocessing import resource_tracker
 from pathlib import Path
@@ -120,7 +122,7 @@ def start(context: Any, target: Callable[..., None], *arguments: Any) -> multipr
     for _ in range(ATTEMPTS):
         process: multiprocessing.process.BaseProcess = context.Process(target=target, args=arguments, daemon=True)
         try:
-            with _without_interrupts(), _without_current_folder():
+            with _without_interrupts(), _without_current_folder(), _without_main():
                 process.start()
         except (EOFError, OSError) as error:  # the fork server is about to end, or ended meanwhile
             reason = f"{type(error).__name__}: {error}"
@@ -152,6 +154,21 @@ def _without_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """Processes started in the block do not run the user's script again, which may have no guard around its calls."""
+    name = "__main__"
+    before = sys.modules.get(name)
+    sys.modules[name] = types.ModuleType(name)
+    try:
+        yield
+    finally:
+        if before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before
 
 
 @contextlib.contextmanager

@@ -1,0 +1,75 @@
+"""A function with its library and the way its inputs are passed: NumPy arrays in, NumPy arrays out."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fuzz.backends.base import Array
+from fuzz.checking.adapters import ADAPTERS, NotAnArray, outputs_of, received
+
+
+class Called:
+    """Calls `function` of `library`. `outputs` are the names it has to return, where they have names."""
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        library: str,
+        inputs: Sequence[str],
+        by_name: bool,
+        outputs: Sequence[str] = (),
+    ) -> None:
+        self.name, self.function, self.library = name, function, library
+        self.inputs, self.by_name, self.outputs = tuple(inputs), by_name, tuple(outputs)
+        self._at: dict[str, Callable[..., Any]] = {}
+
+    def __call__(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
+        """The outputs on `arrays`, all of one dtype, in the order of `inputs`. Raises what the function raises."""
+        adapter = ADAPTERS[self.library]
+        dtype = arrays[0].dtype.name if arrays else "float32"
+        if dtype not in self._at:
+            self._at[dtype] = adapter.at(self.function, dtype)
+        with adapter.scope(dtype), np.errstate(all="ignore"):
+            sent = [adapter.send(array) for array in arrays]
+            result = self.passed(self._at[dtype], sent)
+            return self.collected(result)
+
+    def passed(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
+        """`function` called with the inputs by name or by position."""
+        if self.by_name:
+            return function(**dict(zip(self.inputs, values, strict=True)))
+        return function(*values)
+
+    def collected(self, result: Any) -> tuple[Array, ...]:
+        """The arrays of what it returned; TypeError says what was returned instead."""
+        names, values = outputs_of(result)
+        if any(names) and self.outputs:
+            found: Mapping[str, Any] = dict(zip(names, values, strict=True))
+            if missing := [name for name in self.outputs if name not in found]:
+                raise TypeError(f"returned no {', '.join(missing)}: it has {', '.join(names)}")
+            values = [found[name] for name in self.outputs]
+        try:
+            return tuple(received(value) for value in values)
+        except NotAnArray as kind:
+            raise TypeError(f"returned {kind}: return an array, or a tuple or dict of arrays") from None
+
+
+def takes_by_name(function: Callable[..., Any], names: Sequence[str]) -> bool:
+    """Whether the function has parameters with the names of all inputs, so that their order cannot go wrong."""
+    parameters = parameters_of(function)
+    return bool(names) and all(name in parameters for name in names)
+
+
+def parameters_of(function: Callable[..., Any]) -> list[str]:
+    """Names of parameters that can be passed by name, in order; none where the signature is not known."""
+    target = getattr(function, "forward", function)  # a torch module's __call__ takes anything
+    try:
+        found = inspect.signature(target).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
