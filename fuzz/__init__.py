@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -41,6 +42,17 @@ def _check() -> None:
         raise ImportError(
             f"ulpfuzz is incomplete: its package {name!r} is missing: pip install --force-reinstall ulpfuzz"
         )
+
+
+def __getattr__(name: str) -> Any:
+    """`fuzz.check` and `fuzz.testing`, imported when they are first asked for."""
+    if name == "check":
+        from fuzz.checking.check import check
+
+        return check
+    if name == "testing":
+        return importlib.import_module("fuzz.testing")
+    raise AttributeError(f"module 'fuzz' has no attribute {name!r}")
 
 
 _check()

@@ -30,6 +30,7 @@ from fuzz.plan import Piece, Shard
 from fuzz.targets import Target, require_installed
 from fuzz.workers.health import OnEvent, ignore
 from fuzz.workers.job import Job
+from fuzz.workers.local import LocalRunner
 from fuzz.workers.supervisor import Finished, Limits, Supervisor
 from fuzz.workers.worker import Setup
 from results.compaction import Compacted, Compaction, compact, due
@@ -62,6 +63,8 @@ class Settings(Struct, frozen=True):
     workers: int = 1
     limits: Limits = Limits()
     shard_trials: int | None = None
+    in_process: bool = False
+    """Trials run in this process: for functions that no other can have."""
 
 
 class Outcome(Struct, frozen=True):
@@ -138,7 +141,7 @@ class Run:
             self._display.stop()
 
     def _compute(self, done: Set[int], partial: Mapping[int, int]) -> int:
-        supervisor = supervisor_of(self._campaign, self._settings, self._recorder.event)
+        supervisor = runner_of(self._campaign, self._settings, self._recorder.event)
         with supervisor, gentle_interrupts(self._stop), contextlib.ExitStack() as compactions:
             if self._campaign.manifest.shard_trials is None:
                 self._measure_shards(supervisor)
@@ -173,7 +176,7 @@ class Run:
     def _merged(self, done: Compacted) -> None:
         self._recorder.event("compacted", {"what": done.line()})
 
-    def _look_after(self, supervisor: Supervisor, compactions: contextlib.ExitStack) -> None:
+    def _look_after(self, supervisor: Supervisor | LocalRunner, compactions: contextlib.ExitStack) -> None:
         """What is due from time to time: sign of life, log, display, merging of small parts."""
         if time.monotonic() < self._next_look:
             return
@@ -216,7 +219,7 @@ class Run:
         if finished.complete:
             self._deciding.add(finished.shard.number, finished.rows)
 
-    def _measure_shards(self, supervisor: Supervisor) -> None:
+    def _measure_shards(self, supervisor: Supervisor | LocalRunner) -> None:
         """Choose the trials of a shard by the measured cost of a few trials of the most expensive problem."""
         manifest, agenda, workers = self._campaign.manifest, self._campaign.agenda, self._settings.workers
         cell = max(
@@ -236,13 +239,26 @@ class Run:
         self._campaign.cut(max(1, min(int(aim / each), MOST_SHARD_TRIALS)))
 
 
+def runner_of(campaign: Campaign, settings: Settings, on_event: OnEvent = ignore) -> Supervisor | LocalRunner:
+    """What computes a campaign's trials: workers, or this process."""
+    if not settings.in_process:
+        return supervisor_of(campaign, settings, on_event)
+    return LocalRunner(campaign.manifest.seed, _environment(campaign))
+
+
+def _environment(campaign: Campaign) -> str:
+    """The environment that trials run in here, written down; its id."""
+    facts = environment()
+    identity = environment_id(facts)
+    campaign.directory.add_environment(identity, facts)
+    return identity
+
+
 def supervisor_of(campaign: Campaign, settings: Settings, on_event: OnEvent = ignore) -> Supervisor:
     """The supervisor for a campaign's workers; the environment they run in is written down."""
     directory, names = campaign.directory, campaign.manifest.backends
     require_installed([Target(name, "", "float32") for name in names])
-    facts = environment()
-    identity = environment_id(facts)
-    directory.add_environment(identity, facts)
+    identity = _environment(campaign)
     setup = Setup(
         crumb="",
         log="",

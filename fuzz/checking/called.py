@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,22 +12,32 @@ import numpy as np
 from fuzz.backends.base import Array
 from fuzz.checking.adapters import ADAPTERS, NotAnArray, outputs_of, received
 
+FOREIGN = (Exception, SystemExit)
+"""Whatever a user's code may raise."""
+
 
 class Called:
-    """Calls `function` of `library`. `outputs` are the names it has to return, where they have names."""
+    """Calls a function of `library`, which `load` gives when it is first called.
+
+    `outputs` are the names it has to return, where they have names.
+    """
 
     def __init__(
         self,
         name: str,
-        function: Callable[..., Any],
+        load: Callable[[], Callable[..., Any]],
         library: str,
         inputs: Sequence[str],
         by_name: bool,
         outputs: Sequence[str] = (),
     ) -> None:
-        self.name, self.function, self.library = name, function, library
+        self.name, self._load, self.library = name, load, library
         self.inputs, self.by_name, self.outputs = tuple(inputs), by_name, tuple(outputs)
         self._at: dict[str, Callable[..., Any]] = {}
+
+    @functools.cached_property
+    def function(self) -> Callable[..., Any]:
+        return self._load()
 
     def __call__(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
         """The outputs on `arrays`, all of one dtype, in the order of `inputs`. Raises what the function raises."""

@@ -111,20 +111,27 @@ class CheckedBackend(Backend):
         return SimpleKernel(call)
 
 
-def called(subject: Subject, made: Made, function: Callable[..., Any]) -> Called:
-    """The function of a check, ready to be called."""
+def called(subject: Subject, made: Made, function: Callable[..., Any] | None = None) -> Called:
+    """A function of a check, ready to be called: `function`, or what its source gives."""
     outputs = [name for name, _ in made.outputs] if made.named_outputs else []
-    return Called(subject.name, function, subject.library, [name for name, _ in made.inputs], subject.by_name, outputs)
+    inputs = [name for name, _ in made.inputs]
+
+    def load() -> Callable[..., Any]:
+        return restored(subject.source) if function is None else function
+
+    return Called(subject.name, load, subject.library, inputs, subject.by_name, outputs)
+
+
+def _by_position(called: Called) -> Callable[..., Any]:
+    return lambda *arrays: called(arrays)
 
 
 def register(made: Made, functions: Mapping[str, Callable[..., Any]] | None = None) -> list[str]:
     """Make operator and backends known. `functions` by the names of subjects, where they need not be restored."""
     given = dict(functions or {})
-    truth = called(made.truth, made, given.get(made.truth.name) or restored(made.truth.source))
-    register_operator(_operator(made, truth))
+    register_operator(_operator(made, called(made.truth, made, given.get(made.truth.name))))
     for subject in made.subjects:
-        function = given.get(subject.name) or restored(subject.source)
-        register_backend(CheckedBackend(subject, made.operator, called(subject, made, function)))
+        register_backend(CheckedBackend(subject, made.operator, called(subject, made, given.get(subject.name))))
     return [made.operator, *(subject.name for subject in made.subjects)]
 
 

@@ -42,16 +42,14 @@ class Source(Struct, frozen=True):
         return f"{self.file or self.module}:{self.qualname}"
 
 
-def of_text(text: str) -> tuple[Source, Function]:
-    """The function that `module:name` or `file.py:name` spells. UserError says what is wrong."""
+def of_text(text: str) -> Source:
+    """What `module:name` or `file.py:name` spells; nothing is imported. UserError where it is neither."""
     place, colon, qualname = text.rpartition(":")
     if not colon or not place or not qualname:
         raise UserError(f"cannot read function {text!r}: write module:function or file.py:function")
     if place.endswith(".py"):
-        source = Source(qualname=qualname, file=str(Path(place).resolve()))
-    else:
-        source = Source(place, qualname, folder=str(Path.cwd()))
-    return source, restored(source)
+        return Source(qualname=qualname, file=str(Path(place).resolve()))
+    return Source(place, qualname, folder=str(Path.cwd()))
 
 
 def of_function(function: Function) -> Source | None:
@@ -75,7 +73,7 @@ def of_function(function: Function) -> Source | None:
 
 def by_value(function: Function, name: str, folder: Path) -> Source:
     """Write the function's value into `folder`. Raises whatever pickling raises."""
-    import cloudpickle  # type: ignore[import-untyped]
+    import cloudpickle
 
     content = cloudpickle.dumps(function)
     path = folder / f"{name}.bin"

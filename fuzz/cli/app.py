@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from fuzz.cli import checking as cli_checking
 from fuzz.cli import statistics as cli_statistics
 from fuzz.cli.options import (
     CallTimeout,
@@ -39,6 +40,7 @@ app = typer.Typer(
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
+app.add_typer(cli_checking.app)
 app.add_typer(cli_statistics.app)
 
 

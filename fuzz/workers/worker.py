@@ -29,7 +29,7 @@ from fuzz.plan import Shard
 from fuzz.search.record import Record
 from fuzz.surroundings import Process, default_signals
 from fuzz.targets import Target
-from fuzz.trial import Death, Session, run_trial
+from fuzz.trial import Death, Session, TrialRows, run_trial
 from fuzz.workbench import Bench
 from fuzz.workers.breadcrumb import SharedBreadcrumb
 from fuzz.workers.handover import NOTHING, Spent
@@ -126,8 +126,9 @@ def _run(task: Task, seed: int, session: Session, crumb: _Crumb, connection: Con
             session.renew()
             crumb.clear()
         crumb.process.after_trial()
-        rows += [_plain(row, _NAMES) for row in trial.rows]
-        elements += [_plain(row, _ELEMENT_NAMES) for row in trial.elements]
+        more, kept = plain_rows(trial)
+        rows += more
+        elements += kept
         done = position + 1
         if position == task.position:
             warm = time.monotonic()
@@ -180,6 +181,11 @@ def _note(text: str) -> None:
 
 class _Stopped(Exception):
     """The supervisor asks for a stop: a hunt is not worth keeping before its end."""
+
+
+def plain_rows(trial: TrialRows) -> tuple[list[list[Any]], list[list[Any]]]:
+    """Rows and elements of a trial as lists in the order of results.columns."""
+    return [_plain(row, _NAMES) for row in trial.rows], [_plain(row, _ELEMENT_NAMES) for row in trial.elements]
 
 
 def _plain(row: Row, names: tuple[str, ...]) -> list[Any]:

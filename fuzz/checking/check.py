@@ -1,0 +1,257 @@
+"""`fuzz.check`: two or more functions on the same inputs; bug or rounding?"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from fuzz.backends.base import Array
+from fuzz.campaigns.campaign import Campaign
+from fuzz.campaigns.directory import default_directory
+from fuzz.campaigns.recorder import Recorder
+from fuzz.campaigns.request import CampaignSpec, ProblemSpec
+from fuzz.campaigns.run import Display, Run, Settings
+from fuzz.campaigns.spec import resolve
+from fuzz.checking import made, naming, request
+from fuzz.checking.made import Made, Subject
+from fuzz.checking.preparing import Known, Prepared, prepare
+from fuzz.checking.probing import probed
+from fuzz.checking.result import Result, result_of
+from fuzz.checking.sources import Source, by_value, of_function
+from fuzz.errors import UserError
+from fuzz.workers.limits import Limits
+from results.findings_file import write_findings
+from results.reading import open as open_results
+from strategies.expressions import parse_recipe
+from strategies.precision import PRECISIONS
+from strategies.problem import Problem
+from strategies.recipes import ParameterError
+from strategies.sampling import draw
+
+Function = Callable[..., Any]
+TRIALS = 200
+SHRINK_SECONDS = 10.0
+FILE = "functions.py"
+
+
+class Asked(Struct, frozen=True):
+    """The functions of a check and where other processes find them (None: nowhere)."""
+
+    names: tuple[str, ...]
+    functions: tuple[Function | None, ...]
+    """None: not here, but where its source says."""
+    sources: tuple[Source | None, ...]
+
+
+class _Quiet:
+    """A display that shows nothing."""
+
+    def start(self) -> None:
+        """Nothing to show."""
+
+    refresh = stop = start
+
+
+def quiet(recorder: Recorder) -> Display:
+    return _Quiet()
+
+
+def check(
+    *functions: Function,
+    inputs: Any,
+    truth: Function | None = None,
+    trials: int = TRIALS,
+    dtype: str = "float32",
+    seed: int = 0,
+    names: Sequence[str] | None = None,
+    variants: Sequence[str] = (),
+    out: str | Path | None = None,
+    call_timeout: float = 60.0,
+    workers: int = 1,
+) -> Result:
+    """Run `functions` on the same `trials` draws of `inputs`, judge each, and compare every two.
+
+    Functions may take and return arrays of NumPy, PyTorch, JAX or TVM, in any mix; a torch module counts as a
+    function. `inputs` maps their parameters to recipes with a shape (``"normal(0,1)[8,128]"``, docs/strategies.md) or
+    to arrays of one's own. The truth is `truth`, else the first NumPy function that the oracle can trace, whose error
+    bound is then proven; else float64 results of the first function stand for it, and verdicts lean on whether errors
+    shrink with precision.
+
+    The result prints as a text, and as a table in a notebook; it is an ordinary campaign in `out` (default: a new
+    folder below ulpfuzz-runs). Raises UserError, one line, where the functions cannot be compared at all.
+    """
+    if not functions:
+        raise UserError("a check needs functions: fuzz.check(f, g, inputs=...)")
+    for function in (*functions, *(() if truth is None else (truth,))):
+        if not callable(function):
+            raise UserError(f"a {type(function).__name__} is no function: pass the functions first, inputs by name")
+    every = (*functions, *(() if truth is None else (truth,)))
+    called = naming.names_of(every, None if names is None else [*names, *(() if truth is None else ("truth",))])
+    asked = Asked(tuple(called), every, tuple(of_function(function) for function in every))
+    wanted = request.of_value(inputs, functions[0])
+    settings = Settings(workers, Limits(call=call_timeout))
+    path = None if out is None else Path(out)
+    return run_check(asked, truth is not None, wanted, trials, dtype, seed, tuple(variants), path, settings)
+
+
+def run_check(
+    asked: Asked,
+    has_truth: bool,
+    inputs: request.Inputs,
+    trials: int,
+    dtype: str,
+    seed: int,
+    variants: tuple[str, ...],
+    out: Path | None,
+    settings: Settings,
+    display: Callable[[Recorder], Display] = quiet,
+) -> Result:
+    """What `check` and the command line have in common. The last function of `asked` is the truth, where it has one."""
+    _valid(trials, dtype, seed)
+    with _transported(asked) as sources:
+        values = _first_draw(inputs, dtype, seed)
+        count = len(asked.names) - has_truth
+        prepared = _prepared(asked, sources, count, values, settings.limits.call)
+        described = _described(asked, sources, prepared, inputs)
+        given = {n: f for n, f in zip(asked.names, asked.functions, strict=True) if f is not None}
+        made.register(described, given)
+        try:
+            path = out or default_directory(described.operator)
+            _run(described, inputs, trials, dtype, seed, variants, path, settings, sources is None, display)
+            return result_of(path, described, prepared.notes, in_process=sources is None)
+        finally:
+            made.forget(described)
+
+
+def _valid(trials: int, dtype: str, seed: int) -> None:
+    if dtype not in PRECISIONS:
+        raise UserError(f"dtype is {dtype!r}: use one of {', '.join(PRECISIONS)}")
+    if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
+        raise UserError(f"trials is {trials!r}: use a whole number from 1 on")
+    if not 0 <= seed < 2**63:
+        raise UserError(f"seed is {seed}: use a whole number from 0 to 2^63 - 1")
+
+
+@contextlib.contextmanager
+def _transported(asked: Asked) -> Iterator[tuple[Source, ...] | None]:
+    """Where other processes find every function while the block runs; None where one cannot leave this process."""
+    folder = Path(tempfile.mkdtemp(prefix="ulpfuzz-"))
+    try:
+        found = []
+        for name, function, source in zip(asked.names, asked.functions, asked.sources, strict=True):
+            try:
+                found.append(source or by_value(_here(function), name, folder))
+            except Exception:  # noqa: BLE001  # whatever pickling an object of somebody's raises
+                found.clear()
+                break
+        yield tuple(found) or None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _here(function: Function | None) -> Function:
+    assert function is not None
+    return function
+
+
+def _first_draw(inputs: request.Inputs, dtype: str, seed: int) -> dict[str, Array]:
+    """The inputs of trial 0."""
+    sizes, dims = inputs.symbols()
+    contract = made.Made(
+        "draw", tuple(sizes.items()), tuple(dims.items()), (), False, (), _NOBODY, False, ()
+    ).contract()
+    recipes = tuple(parse_recipe(text, tuple(names.split(","))) for names, text in inputs.recipes.items())
+    values: dict[str, Array] = {name: np.empty(shape, PRECISIONS[dtype].numpy) for name, shape in inputs.shapes.items()}
+    try:
+        for recipe in recipes:
+            recipe.check(dtype, [inputs.shapes[name] for name in recipe.fills])
+        draw(Problem("draw", (), tuple(sizes.items()), dtype, recipes), contract, seed, 0, values)
+    except ParameterError as error:
+        raise UserError(str(error)) from None
+    return values
+
+
+_NOBODY = Subject("", "", Source(), False)
+
+
+def names_of_sources(sources: Sequence[Source]) -> list[str]:
+    """Names of functions that nobody has imported yet."""
+    homes = [Path(source.file or source.module).stem for source in sources]
+    return naming.distinct([source.qualname.replace(".", "_") for source in sources], homes)
+
+
+def _prepared(
+    asked: Asked, sources: tuple[Source, ...] | None, count: int, values: Mapping[str, Array], seconds: float
+) -> Prepared:
+    if sources is None:
+        pairs = [(n, f) for n, f in zip(asked.names, asked.functions, strict=True) if f is not None]
+        return prepare(pairs[:count], pairs[count] if len(pairs) > count else None, values)
+    named = list(zip(asked.names, sources, strict=True))
+    return probed(named[:count], named[count] if len(named) > count else None, values, seconds)
+
+
+def _described(asked: Asked, sources: tuple[Source, ...] | None, prepared: Prepared, inputs: request.Inputs) -> Made:
+    sizes, dims = inputs.symbols()
+    where = dict(zip(asked.names, sources or (Source(value="here"),) * len(asked.names), strict=True))
+
+    def subject(known: Known) -> Subject:
+        return Subject(known.name, known.library, where[known.name], known.by_name)
+
+    letters = {size: name for name, size in sizes.items()}
+    elementwise = bool(prepared.independent) and all(
+        len(shape) == len(prepared.independent) for shape in (*inputs.shapes.values(), *prepared.truth.shapes)
+    )
+    outputs = []
+    for number, shape in enumerate(prepared.truth.shapes):
+        name = prepared.truth.outputs[number] or ("y" if len(prepared.truth.shapes) == 1 else f"y{number}")
+        outputs.append((name, tuple(letters.get(size, size) if elementwise else size for size in shape)))
+    return Made(
+        operator=f"check_{asked.names[0]}",
+        dims=tuple(sizes.items()),
+        inputs=tuple(dims.items()),
+        outputs=tuple(outputs),
+        named_outputs=any(prepared.truth.outputs),
+        subjects=tuple(subject(known) for known in prepared.functions),
+        truth=subject(prepared.truth),
+        traced=prepared.traced,
+        independent=prepared.independent,
+    )
+
+
+def _run(
+    described: Made,
+    inputs: request.Inputs,
+    trials: int,
+    dtype: str,
+    seed: int,
+    variants: tuple[str, ...],
+    path: Path,
+    settings: Settings,
+    here: bool,
+    display: Callable[[Recorder], Display],
+) -> None:
+    names = [subject.name for subject in described.subjects]
+    problem = ProblemSpec(described.operator, dict(described.dims), {}, inputs.recipes)
+    spec = CampaignSpec(
+        problems=(problem,),
+        trials=trials,
+        seed=seed,
+        dtypes=(dtype,),
+        targets=tuple(names),
+        pairs=tuple((a, b) for number, a in enumerate(names) for b in names[number + 1 :]),
+        title=f"check of {', '.join(names)}",
+    )
+    with tempfile.TemporaryDirectory(prefix="ulpfuzz-") as folder:
+        file = Path(folder) / FILE
+        file.write_text(made.file_text(described), encoding="utf-8")
+        campaign = Campaign.create(resolve(spec), path, [file])
+    run = Settings(settings.workers, settings.limits, settings.shard_trials, in_process=here)
+    Run(campaign, run, display).execute()
+    write_findings(open_results(path, verify=False), path)

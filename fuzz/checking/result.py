@@ -1,0 +1,181 @@
+"""What a check says: a verdict, a sentence, figures. Made from the campaign's rows alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from fuzz.checking.made import Made
+from results.reading import Results
+from results.reading import open as open_results
+from results.statistics.proportions import Interval, rate_interval
+from results.verdicts import VERDICTS, worst
+
+
+class Line(Struct, frozen=True):
+    """One function against the truth, over all trials."""
+
+    name: str
+    library: str
+    verdict: str
+    detail: str
+    trials: int
+    failed: Interval
+    """Trials whose verdict is a finding."""
+    abs_max: float | None
+    abs_mean: float | None
+    """Mean signed error over all trials: a bias, not the size of errors."""
+    abs_rms: float | None
+    rel_max: float | None
+    rho_max: float | None
+    slope: float | None
+    rung_dtype: str | None
+    rung_abs: float | None
+    nonfinite: int
+    where: str
+    """Inputs at the largest absolute error, where an element depends on few; else empty."""
+
+
+class PairLine(Struct, frozen=True):
+    """Two functions against each other."""
+
+    a: str
+    b: str
+    trials: int
+    equal: int
+    """Trials in which all bits agree."""
+    abs_max: float | None
+    abs_mean: float | None
+
+
+class Result(Struct, frozen=True):
+    """The answer of a check. `str(result)` is the report; a notebook shows a table."""
+
+    verdict: str
+    sentence: str
+    lines: tuple[Line, ...]
+    pairs: tuple[PairLine, ...]
+    notes: tuple[str, ...]
+    directory: Path
+    dtype: str
+    truth: str
+    """The function that is taken to be right."""
+    known_by: str
+    reproduce: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing counts against any function."""
+        return not VERDICTS[self.verdict].finding and self.verdict != "indeterminate"
+
+    def __str__(self) -> str:
+        from fuzz.checking.text import text
+
+        return text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from fuzz.checking.page import html
+
+        return html(self)
+
+    def results(self) -> Results:
+        """The campaign's rows, for further questions."""
+        return open_results(self.directory)
+
+
+def result_of(path: Path, made: Made, notes: tuple[str, ...], *, in_process: bool) -> Result:
+    """Read the campaign of a check."""
+    from fuzz.checking.sentence import sentence
+
+    results = open_results(path)
+    lines = tuple(_line(results, subject.name, subject.library) for subject in made.subjects)
+    pairs = tuple(_pairs(results))
+    facts = results.sql("SELECT any_value(dtype) AS dtype, any_value(known_by) AS known_by FROM trials").to_pylist()[0]
+    if in_process:
+        notes = (*notes, "the functions cannot be sent to another process: they ran in this one, without limits")
+    verdict, text = sentence(lines, pairs, made, str(facts["dtype"]))
+    failing = [line for line in lines if VERDICTS[line.verdict].finding]
+    finding = results.findings[0].id if failing and results.findings else ""
+    reproduce = f"ulpfuzz repro {path} {finding}" if finding else f"ulpfuzz report {path}"
+    return Result(
+        verdict,
+        text,
+        lines,
+        pairs,
+        notes,
+        path,
+        str(facts["dtype"]),
+        made.truth.name,
+        str(facts["known_by"] or ""),
+        reproduce,
+    )
+
+
+_FIGURES = """
+    SELECT count(DISTINCT (problem_id, seed, "index")) AS trials, list(DISTINCT verdict) AS verdicts,
+           max(abs_max) AS abs_max, avg(abs_mean) AS abs_mean, sqrt(avg(abs_rms * abs_rms)) AS abs_rms,
+           max(rel_max) AS rel_max, max(rho_max) AS rho_max, median(rung_slope) AS slope,
+           any_value(rung_dtype) AS rung_dtype, max(rung_abs) AS rung_abs,
+           coalesce(max(coalesce(nan_count, 0) + coalesce(inf_count, 0)), 0) AS nonfinite
+    FROM trials WHERE backend = '{name}'
+"""
+
+
+def _line(results: Results, name: str, library: str) -> Line:
+    row = results.sql(_FIGURES.format(name=name)).to_pylist()[0]
+    verdict = worst(list(row["verdicts"]))
+    told = results.sql(
+        f"SELECT detail FROM trials WHERE backend = '{name}' AND verdict = '{verdict}' ORDER BY rho_max DESC NULLS LAST"
+    ).to_pylist()
+    findings = ", ".join(f"'{v.name}'" for v in VERDICTS.values() if v.finding)
+    failed = results.sql(
+        f"""SELECT count(DISTINCT (problem_id, seed, "index")) AS k FROM trials
+            WHERE backend = '{name}' AND verdict IN ({findings})"""
+    ).to_pylist()[0]["k"]
+    return Line(
+        name=name,
+        library=library,
+        verdict=verdict,
+        detail=str(told[0]["detail"] or "") if told else "",
+        trials=int(row["trials"]),
+        failed=rate_interval(int(failed), int(row["trials"])),
+        where=_where(results, name),
+        nonfinite=int(row["nonfinite"]),
+        **{
+            key: row[key]
+            for key in ("abs_max", "abs_mean", "abs_rms", "rel_max", "rho_max", "slope", "rung_dtype", "rung_abs")
+        },
+    )
+
+
+def _where(results: Results, name: str) -> str:
+    """ "x = -2.70" at the largest absolute error."""
+    rows = results.sql(
+        f"""SELECT inputs FROM elements WHERE kind = 'absolute' AND target LIKE '{name}:%'
+            ORDER BY abs(value - truth) DESC LIMIT 1"""
+    ).to_pylist()
+    given: list[Any] = json.loads(rows[0]["inputs"]) if rows else []
+    if not given or len(given) > 3:
+        return ""
+    return ", ".join(f"{item[0]} = {float(item[2]):.3g}" for item in given)
+
+
+def _pairs(results: Results) -> list[PairLine]:
+    rows = results.sql(
+        """SELECT backend AS a, split_part(against, ':', 1) AS b,
+                  count(DISTINCT (problem_id, seed, "index")) AS trials,
+                  count(DISTINCT CASE WHEN NOT same THEN (problem_id, seed, "index") END) AS different,
+                  max(abs_max) AS abs_max, avg(abs_mean) AS abs_mean
+           FROM (SELECT *, coalesce(verdict, '') = 'exact' AS same FROM measurements
+                 WHERE against <> 'truth' AND coalesce(variant, '') = '')
+           GROUP BY a, b ORDER BY a, b"""
+    ).to_pylist()
+    return [
+        PairLine(r["a"], r["b"], int(r["trials"]), int(r["trials"] - r["different"]), r["abs_max"], r["abs_mean"])
+        for r in rows
+    ]

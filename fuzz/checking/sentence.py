@@ -1,0 +1,65 @@
+"""The answer of a check in a sentence. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fuzz.checking.made import Made
+from fuzz.checking.result import Line, PairLine
+from results.verdicts import NO_VALUE, VERDICTS, worst
+
+
+def sentence(lines: Sequence[Line], pairs: Sequence[PairLine], made: Made, dtype: str) -> tuple[str, str]:
+    """The verdict of the whole check, and why."""
+    verdict = worst([line.verdict for line in lines])
+    guilty = [line for line in lines if line.verdict == verdict]
+    if VERDICTS[verdict].finding or verdict in ("indeterminate", "unsupported"):
+        return verdict, " ".join(_accusation(line, made, dtype) for line in guilty)
+    return verdict, _agreement(lines, pairs, made, dtype)
+
+
+def _accusation(line: Line, made: Made, dtype: str) -> str:
+    symmetric = not made.traced and made.truth.name in {subject.name for subject in made.subjects}
+    place = f" (at {line.where})" if line.where else ""
+    if line.verdict == "wrong" and symmetric and line.name != made.truth.name:
+        return (
+            f"{made.truth.name} and {line.name} are different functions: they differ by {_size(line.abs_max)} in "
+            f"{dtype}{place} and by {_size(line.rung_abs)} in {line.rung_dtype}: the difference does not shrink "
+            f"with precision{_slope(line)}."
+        )
+    if line.verdict in NO_VALUE or line.verdict in ("dtype_mismatch", "indeterminate"):
+        return f"{line.name}: the result {VERDICTS[line.verdict].sentence}: {line.detail}."
+    largest = f"; largest error {_size(line.abs_max)}{place}" if line.abs_max is not None else ""
+    return f"{line.name}: the result {VERDICTS[line.verdict].sentence} ({line.detail}){largest}."
+
+
+def _slope(line: Line) -> str:
+    return "" if line.slope is None else f" (s = {line.slope:.2f})"
+
+
+def _agreement(lines: Sequence[Line], pairs: Sequence[PairLine], made: Made, dtype: str) -> str:
+    names = _list([line.name for line in lines])
+    trials = max(line.trials for line in lines)
+    if pairs and all(pair.equal == pair.trials for pair in pairs):
+        return f"{names} agree bit for bit in all {trials:,} trials."
+    apart = max(
+        (pair.abs_max or 0.0 for pair in pairs), default=max((line.abs_max or 0.0 for line in lines), default=0)
+    )
+    what = "they differ by up to" if len(lines) > 1 else "it is off by up to"
+    whole = f"{names} {'agree' if len(lines) > 1 else 'is right'}: {what} {_size(apart)} in {dtype}, which is rounding"
+    rung = max((line.rung_abs for line in lines if line.rung_abs is not None), default=None)
+    other = next((line.rung_dtype for line in lines if line.rung_dtype), None)
+    if rung is not None and other is not None:
+        whole += f" (errors in {other}: {_size(rung)})"
+    if any(line.verdict == "ill_conditioned" for line in lines):
+        relative = max(line.rel_max or 0.0 for line in lines)
+        whole += f"; relative errors up to {_size(relative)} come from the inputs, not from any function"
+    return whole + "."
+
+
+def _size(value: float | None) -> str:
+    return "an unknown amount" if value is None else f"{value:.2g}" if value else "0"
+
+
+def _list(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,50 @@
+"""`ulpfuzz check module:f module:g --input 'x=normal(0,1)[8,128]'`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from fuzz.campaigns.run import Settings
+from fuzz.checking.check import Asked, names_of_sources, run_check
+from fuzz.checking.request import of_texts
+from fuzz.checking.result import Result
+from fuzz.checking.sources import of_text
+from fuzz.cli.progress import display
+from fuzz.errors import FOUND, UserError
+from fuzz.say import say
+from results.verdicts import VERDICTS
+
+
+def check(
+    *,
+    functions: Sequence[str],
+    inputs: Sequence[str],
+    truth: str | None,
+    trials: int,
+    dtype: str,
+    seed: int,
+    variants: str | None,
+    out: Path | None,
+    as_json: bool,
+    settings: Settings,
+) -> int:
+    """Check functions by name; 1 where something counts against one of them."""
+    if not inputs:
+        raise UserError("a check needs inputs: add --input 'x=normal(0,1)[8,128]' for each parameter")
+    every = [*functions, *([] if truth is None else [truth])]
+    sources = tuple(of_text(text) for text in every)
+    asked = Asked(tuple(names_of_sources(sources)), (None,) * len(sources), sources)
+    chosen = tuple(filter(None, (name.strip() for name in (variants or "").split(","))))
+    result = run_check(asked, truth is not None, of_texts(inputs), trials, dtype, seed, chosen, out, settings, display)
+    for line in (_json(result) if as_json else str(result)).split("\n"):
+        say(line)
+    return FOUND if VERDICTS[result.verdict].finding else 0
+
+
+def _json(result: Result) -> str:
+    plain = msgspec.to_builtins(result, enc_hook=str)
+    return json.dumps(plain, indent=1, allow_nan=True)
