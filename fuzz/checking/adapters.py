@@ -108,6 +108,16 @@ _RECEIVERS: dict[str, Callable[[Any], Array]] = {
 """By the top-level module of an array's class."""
 
 
+_HOMES = {"torch": "torch", "jax": "jax", "jaxlib": "jax", "tvm": "tvm", "tvm_ffi": "tvm"}
+
+
+def library_of(value: Any) -> str:
+    """The library whose array this is; "numpy" for NumPy's and Python's own numbers."""
+    return next(
+        (_HOMES[root] for kind in type(value).__mro__ if (root := kind.__module__.partition(".")[0]) in _HOMES), "numpy"
+    )
+
+
 def received(value: Any) -> Array:
     """The NumPy array of what a function returned; NotAnArray where it is none."""
     if isinstance(value, np.ndarray | np.generic | bool | int | float):

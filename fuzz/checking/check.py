@@ -20,8 +20,9 @@ from fuzz.campaigns.request import CampaignSpec, ProblemSpec
 from fuzz.campaigns.run import Display, Run, Settings
 from fuzz.campaigns.spec import resolve
 from fuzz.checking import made, naming, request
+from fuzz.checking.known import Known
 from fuzz.checking.made import Made, Subject
-from fuzz.checking.preparing import Known, Prepared, prepare
+from fuzz.checking.preparing import Prepared, prepare
 from fuzz.checking.probing import probed
 from fuzz.checking.result import Result, result_of
 from fuzz.checking.sources import Source, by_value, of_function

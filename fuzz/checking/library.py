@@ -6,7 +6,7 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fuzz.checking.adapters import ADAPTERS
@@ -40,6 +40,14 @@ def _hints(value: Any, depth: int, seen: set[int]) -> Iterator[str]:
     if isinstance(value, types.ModuleType):
         yield from _root(value.__name__)
         return
+    if isinstance(value, type):
+        for base in value.__mro__:
+            yield from _root(base.__module__)
+        return
+    if isinstance(value, Mapping | list | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _hints(item, depth - 1, seen)
+        return
     yield from _root(type(value).__module__)
     yield from _root(getattr(value, "__module__", None) or "")
     if isinstance(value, types.MethodType):
@@ -51,12 +59,12 @@ def _hints(value: Any, depth: int, seen: set[int]) -> Iterator[str]:
     code = getattr(value, "__code__", None)
     if code is None:
         call = vars(type(value)).get("__call__")
-        if isinstance(call, types.FunctionType) and not _belongs(type(value)):
+        if isinstance(call, types.FunctionType) and not belongs(type(value)):
             yield from _hints(call, depth - 1, seen)
             for part in vars(value).values() if hasattr(value, "__dict__") else ():
                 yield from _hints(part, depth - 1, seen)
         return
-    if _belongs(value):
+    if belongs(value):
         return  # of a library: its own insides say nothing more
     for name in _names(code):
         if name in value.__globals__:
@@ -81,7 +89,8 @@ def _names(code: types.CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
-def _belongs(value: Any) -> bool:
+def belongs(value: Any) -> bool:
+    """Whether a function or class is one of a library: its insides say nothing of its user."""
     return bool(list(_root(getattr(value, "__module__", None) or "")))
 
 

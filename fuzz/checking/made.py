@@ -111,7 +111,7 @@ class CheckedBackend(Backend):
         return SimpleKernel(call)
 
 
-def called(subject: Subject, made: Made, function: Callable[..., Any] | None = None) -> Called:
+def called(subject: Subject, made: Made, function: Callable[..., Any] | None = None, *, widen: bool = False) -> Called:
     """A function of a check, ready to be called: `function`, or what its source gives."""
     outputs = [name for name, _ in made.outputs] if made.named_outputs else []
     inputs = [name for name, _ in made.inputs]
@@ -119,7 +119,7 @@ def called(subject: Subject, made: Made, function: Callable[..., Any] | None = N
     def load() -> Callable[..., Any]:
         return restored(subject.source) if function is None else function
 
-    return Called(subject.name, load, subject.library, inputs, subject.by_name, outputs)
+    return Called(subject.name, load, subject.library, inputs, subject.by_name, outputs, widen=widen)
 
 
 def _by_position(called: Called) -> Callable[..., Any]:
@@ -129,7 +129,7 @@ def _by_position(called: Called) -> Callable[..., Any]:
 def register(made: Made, functions: Mapping[str, Callable[..., Any]] | None = None) -> list[str]:
     """Make operator and backends known. `functions` by the names of subjects, where they need not be restored."""
     given = dict(functions or {})
-    register_operator(_operator(made, called(made.truth, made, given.get(made.truth.name))))
+    register_operator(_operator(made, called(made.truth, made, given.get(made.truth.name), widen=True)))
     for subject in made.subjects:
         register_backend(CheckedBackend(subject, made.operator, called(subject, made, given.get(subject.name))))
     return [made.operator, *(subject.name for subject in made.subjects)]

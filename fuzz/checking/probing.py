@@ -53,7 +53,8 @@ def _main(
     """Entry point of the process."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # crashes are expected
     signal.signal(signal.SIGSEGV, signal.SIG_DFL)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the functions print
+    for stream in (1, 2):  # what the functions print
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     try:
         every = [(name, restored(source)) for name, source in functions]
         reference = None if truth is None else (truth[0], restored(truth[1]))

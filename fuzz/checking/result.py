@@ -103,21 +103,22 @@ def result_of(path: Path, made: Made, notes: tuple[str, ...], *, in_process: boo
     finding = results.findings[0].id if failing and results.findings else ""
     reproduce = f"ulpfuzz repro {path} {finding}" if finding else f"ulpfuzz report {path}"
     return Result(
-        verdict,
-        text,
-        lines,
-        pairs,
-        notes,
-        path,
-        str(facts["dtype"]),
-        made.truth.name,
-        str(facts["known_by"] or ""),
-        reproduce,
+        verdict=verdict,
+        sentence=text,
+        lines=lines,
+        pairs=pairs,
+        notes=notes,
+        directory=path,
+        dtype=str(facts["dtype"]),
+        truth=made.truth.name,
+        known_by=str(facts["known_by"] or ""),
+        reproduce=reproduce,
     )
 
 
 _FIGURES = """
-    SELECT count(DISTINCT (problem_id, seed, "index")) AS trials, list(DISTINCT verdict) AS verdicts,
+    SELECT count(DISTINCT CASE WHEN coalesce(error, '') NOT LIKE 'not run:%' THEN (problem_id, seed, "index") END)
+           AS trials, list(DISTINCT verdict) AS verdicts,
            max(abs_max) AS abs_max, avg(abs_mean) AS abs_mean, sqrt(avg(abs_rms * abs_rms)) AS abs_rms,
            max(rel_max) AS rel_max, max(rho_max) AS rho_max, median(rung_slope) AS slope,
            any_value(rung_dtype) AS rung_dtype, max(rung_abs) AS rung_abs,
@@ -135,7 +136,7 @@ def _line(results: Results, name: str, library: str) -> Line:
     findings = ", ".join(f"'{v.name}'" for v in VERDICTS.values() if v.finding)
     failed = results.sql(
         f"""SELECT count(DISTINCT (problem_id, seed, "index")) AS k FROM trials
-            WHERE backend = '{name}' AND verdict IN ({findings})"""
+            WHERE backend = '{name}' AND verdict IN ({findings}) AND coalesce(error, '') NOT LIKE 'not run:%'"""
     ).to_pylist()[0]["k"]
     return Line(
         name=name,

@@ -27,7 +27,7 @@ def _accusation(line: Line, made: Made, dtype: str) -> str:
             f"{dtype}{place} and by {_size(line.rung_abs)} in {line.rung_dtype}: the difference does not shrink "
             f"with precision{_slope(line)}."
         )
-    if line.verdict in NO_VALUE or line.verdict in ("dtype_mismatch", "indeterminate"):
+    if line.verdict in NO_VALUE or line.verdict in ("dtype_mismatch", "indeterminate", "nonfinite_mismatch"):
         return f"{line.name}: the result {VERDICTS[line.verdict].sentence}: {line.detail}."
     largest = f"; largest error {_size(line.abs_max)}{place}" if line.abs_max is not None else ""
     return f"{line.name}: the result {VERDICTS[line.verdict].sentence} ({line.detail}){largest}."

@@ -6,6 +6,7 @@ hold none of them: nothing is ever unpickled from a campaign.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib
@@ -119,8 +120,18 @@ def _by_value(source: Source) -> Function:
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != source.digest:
         raise UserError(f"{path} is not what the check wrote there: call fuzz.check again")
-    function: Function = cloudpickle.loads(content)
+    with _wide_jax(content):
+        function: Function = cloudpickle.loads(content)
     return function
+
+
+def _wide_jax(content: bytes) -> contextlib.AbstractContextManager[Any]:
+    """In which the float64 arrays of JAX that a function holds stay what they are."""
+    if b"jax" not in content:
+        return contextlib.nullcontext()
+    import jax
+
+    return jax.enable_x64(True)  # type: ignore[no-any-return]
 
 
 def _module_of_file(file: str) -> Any:

@@ -53,6 +53,8 @@ def meaning(result: Result) -> str:
 
 
 def _truth(result: Result) -> str:
+    if not result.known_by:
+        return f"{result.truth}; no trial gave an output to compare with it"
     if result.known_by.startswith("float64 of"):
         return f"{result.known_by} on the same inputs; no bound is known, verdicts lean on the precision ladder"
     return f"the formula of {result.truth} in {result.known_by}, with a bound of what rounding and inputs excuse"
