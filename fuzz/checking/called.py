@@ -60,7 +60,7 @@ class Called:
             from fuzz.checking.widened import widened
 
             return widened(function)  # type: ignore[no-any-return]  # a table of adapters knows no types
-        return function  # type: ignore[no-any-return]
+        return function
 
     def passed(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
         """`function` called with the inputs by name or by position."""

@@ -75,9 +75,9 @@ def prepare(
     notes += of_values(called, inputs)
     if traced:
         notes += of_formula(called, inputs)
-    independent = () if traced else independent(called, inputs, reference.shapes, tell)
+    axes = () if traced else independent(called, inputs, reference.shapes, tell)
     notes += of_orders(functions, known)
-    return Prepared(tuple(known), reference, traced, independent, tuple(dict.fromkeys(notes)))
+    return Prepared(tuple(known), reference, traced, axes, tuple(dict.fromkeys(notes)))
 
 
 def _called(known: Known, function: Function, inputs: Mapping[str, Array]) -> Called:
