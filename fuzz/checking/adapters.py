@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -139,6 +140,13 @@ def outputs_of(result: Any) -> tuple[list[str], list[Any]]:
     if of_relax and hasattr(result, "__len__") and not hasattr(result, "dtype"):
         return [""] * len(result), list(result)
     return [""], [result]
+
+
+def x64() -> bool:
+    """Whether JAX computes in float64 where this process asks it to."""
+    if "jax" in sys.modules:
+        return bool(jax.config.jax_enable_x64)
+    return os.environ.get("JAX_ENABLE_X64", "").lower() in ("1", "true", "yes", "on", "y", "t")
 
 
 def loaded() -> list[str]:

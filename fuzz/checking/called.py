@@ -55,11 +55,11 @@ class Called:
             return self.collected(result)
 
     def _in(self, dtype: str) -> Callable[..., Any]:
-        function = ADAPTERS[self.library].at(self.function, dtype)
+        function: Callable[..., Any] = ADAPTERS[self.library].at(self.function, dtype)
         if self._widen and dtype == "float64":
             from fuzz.checking.widened import widened
 
-            return widened(function)  # type: ignore[no-any-return]  # a table of adapters knows no types
+            return widened(function)
         return function
 
     def passed(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:

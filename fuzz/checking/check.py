@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from fuzz.campaigns.request import CampaignSpec, ProblemSpec
 from fuzz.campaigns.run import Display, Run, Settings
 from fuzz.campaigns.spec import resolve
 from fuzz.checking import made, naming, request
+from fuzz.checking.adapters import x64
 from fuzz.checking.known import Known
 from fuzz.checking.made import Made, Subject
 from fuzz.checking.preparing import Prepared, prepare
@@ -27,6 +29,7 @@ from fuzz.checking.probing import probed
 from fuzz.checking.result import Result, result_of
 from fuzz.checking.sources import Source, by_value, of_function
 from fuzz.errors import UserError
+from fuzz.shrinking.command import shrink_after_run
 from fuzz.workers.limits import Limits
 from results.findings_file import write_findings
 from results.reading import open as open_results
@@ -76,6 +79,7 @@ def check(
     out: str | Path | None = None,
     call_timeout: float = 60.0,
     workers: int = 1,
+    shrink: float = SHRINK_SECONDS,
 ) -> Result:
     """Run `functions` on the same `trials` draws of `inputs`, judge each, and compare every two.
 
@@ -86,7 +90,8 @@ def check(
     shrink with precision.
 
     The result prints as a text, and as a table in a notebook; it is an ordinary campaign in `out` (default: a new
-    folder below ulpfuzz-runs). Raises UserError, one line, where the functions cannot be compared at all.
+    folder below ulpfuzz-runs). What counts against a function is shrunk for up to `shrink` seconds. Raises UserError,
+    one line, where the functions cannot be compared at all.
     """
     if not functions:
         raise UserError("a check needs functions: fuzz.check(f, g, inputs=...)")
@@ -99,7 +104,7 @@ def check(
     wanted = request.of_value(inputs, functions[0])
     settings = Settings(workers, Limits(call=call_timeout))
     path = None if out is None else Path(out)
-    return run_check(asked, truth is not None, wanted, trials, dtype, seed, tuple(variants), path, settings)
+    return run_check(asked, truth is not None, wanted, trials, dtype, seed, tuple(variants), path, settings, shrink)
 
 
 def run_check(
@@ -112,6 +117,7 @@ def run_check(
     variants: tuple[str, ...],
     out: Path | None,
     settings: Settings,
+    shrink: float = SHRINK_SECONDS,
     display: Callable[[Recorder], Display] = quiet,
 ) -> Result:
     """What `check` and the command line have in common. The last function of `asked` is the truth, where it has one."""
@@ -125,8 +131,13 @@ def run_check(
         made.register(described, given)
         try:
             path = out or default_directory(described.operator)
-            _run(described, inputs, trials, dtype, seed, variants, path, settings, sources is None, display)
-            return result_of(path, described, prepared.notes, in_process=sources is None)
+            here = sources is None
+            campaign = _run(described, inputs, trials, dtype, seed, variants, path, settings, here, display)
+            if not here and shrink > 0:
+                with contextlib.redirect_stderr(io.StringIO()):
+                    shrink_after_run(campaign, shrink)
+            notes = (*prepared.notes, *_of_this_process(described, dtype))
+            return result_of(path, described, notes, in_process=here)
         finally:
             made.forget(described)
 
@@ -237,7 +248,7 @@ def _run(
     settings: Settings,
     here: bool,
     display: Callable[[Recorder], Display],
-) -> None:
+) -> Campaign:
     names = [subject.name for subject in described.subjects]
     problem = ProblemSpec(described.operator, dict(described.dims), {}, inputs.recipes)
     spec = CampaignSpec(
@@ -256,3 +267,15 @@ def _run(
     run = Settings(settings.workers, settings.limits, settings.shard_trials, in_process=here)
     Run(campaign, run, display).execute()
     write_findings(open_results(path, verify=False), path)
+    return campaign
+
+
+def _of_this_process(described: Made, dtype: str) -> list[str]:
+    """What differs between the calls of the check and those of the caller."""
+    names = [subject.name for subject in described.subjects if subject.library == "jax"]
+    if dtype != "float64" or not names or x64():
+        return []
+    return [
+        f"x64 is not in force in this process, so JAX turns float64 inputs of {', '.join(names)} into float32 here "
+        "without a word; the check switched it on for its own calls"
+    ]

@@ -18,7 +18,7 @@ def names_of(functions: Sequence[Callable[..., Any]], wanted: Sequence[str] | No
     """One name each. UserError where `wanted` ones do not fit."""
     if wanted is not None:
         return _checked(list(wanted), len(functions))
-    own = [_own(function) or f"f{number}" for number, function in enumerate(functions, 1)]
+    own = [own_name(function) or f"f{number}" for number, function in enumerate(functions, 1)]
     return distinct(own, [(hinted(function) or ["f"])[0] for function in functions])
 
 
@@ -36,7 +36,7 @@ def distinct(own: Sequence[str], homes: Sequence[str]) -> list[str]:
     return found
 
 
-def _own(function: Callable[..., Any]) -> str:
+def own_name(function: Callable[..., Any]) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     name = getattr(function, "__name__", None) or type(function).__name__

@@ -15,6 +15,7 @@ def html(result: Result) -> str:
     parts += [f"<ul>{notes}</ul>"] if notes else []
     parts += [_table(table(result))]
     parts += [_table(pair_table(result))] if result.pairs else []
+    parts += [f"<p>example: {escape(result.example)}</p>"] if result.example else []
     parts += [f"<p>truth: {escape(result.known_by)}; again: <code>{escape(result.reproduce)}</code></p>"]
     return "".join(parts)
 

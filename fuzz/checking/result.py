@@ -65,6 +65,8 @@ class Result(Struct, frozen=True):
     """The function that is taken to be right."""
     known_by: str
     reproduce: str
+    example: str = ""
+    """The smallest inputs found on which the first of the guilty fails."""
 
     @property
     def ok(self) -> bool:
@@ -113,7 +115,16 @@ def result_of(path: Path, made: Made, notes: tuple[str, ...], *, in_process: boo
         truth=made.truth.name,
         known_by=str(facts["known_by"] or ""),
         reproduce=reproduce,
+        example=_example(path, finding),
     )
+
+
+def _example(path: Path, finding: str) -> str:
+    """What a finding was shrunk to."""
+    from fuzz.shrinking.record import stored
+
+    case = stored(path, finding) if finding else None
+    return case.shrunk.summary if case is not None and case.shrunk is not None else ""
 
 
 _FIGURES = """

@@ -16,7 +16,9 @@ def text(result: Result) -> str:
     if result.pairs:
         parts.append("")
         parts += _aligned(pair_table(result))
-    parts += ["", f"truth: {_truth(result)}", f"again: {result.reproduce}"]
+    parts += ["", f"truth: {_truth(result)}"]
+    parts += [f"example: {result.example}"] if result.example else []
+    parts += [f"again: {result.reproduce}"]
     return "\n".join(parts)
 
 

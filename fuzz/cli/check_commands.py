@@ -39,7 +39,8 @@ def check(
     sources = tuple(of_text(text) for text in every)
     asked = Asked(tuple(names_of_sources(sources)), (None,) * len(sources), sources)
     chosen = tuple(filter(None, (name.strip() for name in (variants or "").split(","))))
-    result = run_check(asked, truth is not None, of_texts(inputs), trials, dtype, seed, chosen, out, settings, display)
+    wanted, has_truth = of_texts(inputs), truth is not None
+    result = run_check(asked, has_truth, wanted, trials, dtype, seed, chosen, out, settings, display=display)
     for line in (_json(result) if as_json else str(result)).split("\n"):
         say(line)
     return FOUND if VERDICTS[result.verdict].finding else 0
