@@ -10,6 +10,7 @@ A failure shows verdict, sentence, figures, the shrunk case, and how to mark a d
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -35,11 +36,11 @@ def assert_agrees(
 
     Takes what `fuzz.check` takes. `known` marks defects: the name of a function and its verdict, for instance
     ``known={"mine": "subnormals_flushed"}``; a mark that is not true any more fails, too. The campaign is kept only
-    where `out` names a directory, or the assertion fails.
+    where `out` names a directory or the assertion fails.
     """
     __tracebackhide__ = True
     marks = _marks(known)
-    result = _checked(*functions, inputs=inputs, trials=trials, **options)
+    result, tidy = _checked(*functions, inputs=inputs, trials=trials, **options)
     found = {line.name: line.verdict for line in result.lines}
     for name, verdict in marks.items():
         if name not in found:
@@ -52,6 +53,7 @@ def assert_agrees(
     if failing:
         mark = ", ".join(f'"{name}": "{verdict}"' for name, verdict in failing.items())
         raise AssertionError(f"{result}\n\nto mark this as known: known={{{mark}}}")
+    tidy()
     return result
 
 
@@ -76,7 +78,7 @@ def assert_rate_below(
         raise UserError(f"rate is {rate} and confidence {confidence}: both lie between 0 and 1")
     column = _column(rtol)
     n = failure_free_trials(rate, confidence) if trials is None else trials
-    result = _checked(f, g, inputs=inputs, trials=n, **options)
+    result, tidy = _checked(f, g, inputs=inputs, trials=n, **options)
     answer = (
         result.results()
         .sql(
@@ -95,6 +97,7 @@ def assert_rate_below(
             f"{k} of {count} trials exceed {rtol:g} (95 % interval {interval.low:.2%} to {interval.high:.2%}): "
             f"a rate below {rate:g} is not shown, its {confidence:.0%} upper bound is {upper:.2%}\n\n{result}"
         )
+    tidy()
     return result
 
 
@@ -116,11 +119,16 @@ def implements(
     return tested(operator, home, library, settings, strategy)
 
 
-def _checked(*functions: Function, **options: Any) -> Result:
-    """`check`, in a folder that is no part of the test's own where none is named."""
-    if options.get("out") is None:
-        options["out"] = Path(tempfile.mkdtemp(prefix="ulpfuzz-check-")) / "campaign"
-    return check(*functions, **options)
+def _checked(*functions: Function, **options: Any) -> tuple[Result, Callable[[], None]]:
+    """`check`, in a folder of its own where none is named, and what removes that folder."""
+    if options.get("out") is not None:
+        return check(*functions, **options), lambda: None
+    folder = tempfile.mkdtemp(prefix="ulpfuzz-check-")
+    try:
+        return check(*functions, **options | {"out": Path(folder) / "campaign"}), lambda: shutil.rmtree(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _marks(known: Mapping[str, str] | None) -> dict[str, str]:

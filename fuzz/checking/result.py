@@ -34,7 +34,8 @@ class Line(Struct, frozen=True):
     slope: float | None
     rung_dtype: str | None
     rung_abs: float | None
-    nonfinite: int
+    empty: bool
+    """Whether no element of any output is a finite number."""
     where: str
     """Inputs at the largest absolute error, where an element depends on few; else empty."""
 
@@ -133,7 +134,7 @@ _FIGURES = """
            max(abs_max) AS abs_max, avg(abs_mean) AS abs_mean, sqrt(avg(abs_rms * abs_rms)) AS abs_rms,
            max(rel_max) AS rel_max, max(rho_max) AS rho_max, median(rung_slope) AS slope,
            any_value(rung_dtype) AS rung_dtype, max(rung_abs) AS rung_abs,
-           coalesce(max(coalesce(nan_count, 0) + coalesce(inf_count, 0)), 0) AS nonfinite
+           coalesce(bool_and(nan_count + inf_count = elements), false) AS empty
     FROM trials WHERE backend = '{name}'
 """
 
@@ -157,7 +158,7 @@ def _line(results: Results, name: str, library: str) -> Line:
         trials=int(row["trials"]),
         failed=rate_interval(int(failed), int(row["trials"])),
         where=_where(results, name),
-        nonfinite=int(row["nonfinite"]),
+        empty=bool(row["empty"]),
         **{
             key: row[key]
             for key in ("abs_max", "abs_mean", "abs_rms", "rel_max", "rho_max", "slope", "rung_dtype", "rung_abs")

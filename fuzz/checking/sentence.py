@@ -12,6 +12,8 @@ from results.verdicts import NO_VALUE, VERDICTS, worst
 def sentence(lines: Sequence[Line], pairs: Sequence[PairLine], made: Made, dtype: str) -> tuple[str, str]:
     """The verdict of the whole check, and why."""
     verdict = worst([line.verdict for line in lines])
+    if all(line.empty for line in lines):
+        return "indeterminate", "Every result is NaN or infinite: there is nothing to compare."
     guilty = [line for line in lines if line.verdict == verdict]
     if VERDICTS[verdict].finding or verdict in ("indeterminate", "unsupported"):
         return verdict, " ".join(_accusation(line, made, dtype) for line in guilty)
@@ -21,10 +23,17 @@ def sentence(lines: Sequence[Line], pairs: Sequence[PairLine], made: Made, dtype
 def _accusation(line: Line, made: Made, dtype: str) -> str:
     symmetric = not made.traced and made.truth.name in {subject.name for subject in made.subjects}
     place = f" (at {line.where})" if line.where else ""
-    if line.verdict == "wrong" and symmetric and line.name != made.truth.name:
+    if line.verdict == "wrong":
+        known = symmetric and line.name != made.truth.name
+        who = (
+            f"{made.truth.name} and {line.name} are different functions: they differ"
+            if known
+            else (f"{line.name} is wrong: it is off")
+        )
+        there = "" if line.rung_abs is None else f" and by {_size(line.rung_abs)} in {line.rung_dtype}"
+        what = "difference" if known else "error"
         return (
-            f"{made.truth.name} and {line.name} are different functions: they differ by {_size(line.abs_max)} in "
-            f"{dtype}{place} and by {_size(line.rung_abs)} in {line.rung_dtype}: the difference does not shrink "
+            f"{who} by {_size(line.abs_max)} in {dtype}{place}{there}: the {what} does not shrink "
             f"with precision{_slope(line)}."
         )
     if line.verdict in NO_VALUE or line.verdict in ("dtype_mismatch", "indeterminate", "nonfinite_mismatch"):

@@ -1,0 +1,260 @@
+"""What a check says of functions: verdict, sentence, figures. Run in this process where that is enough."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+import fuzz
+from fuzz.checking.result import Result
+from fuzz.errors import UserError
+
+HERE = threading.Lock()
+"""Cannot be sent to another process: a function that holds it is called in this one."""
+
+
+def here(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, kept in this process."""
+
+    def kept(x: Any) -> Any:
+        assert HERE is not None
+        return function(x)
+
+    kept.__name__ = kept.__qualname__ = function.__name__
+    kept.lock = HERE  # type: ignore[attr-defined]
+    return kept
+
+
+def tanh(x: Any) -> Any:
+    return np.tanh(x)
+
+
+def checked(tmp_path: Path, *functions: Callable[..., Any], **options: Any) -> Result:
+    given = {"inputs": {"x": "normal(0,1)[40]"}, "trials": 10} | options
+    return fuzz.check(*map(here, functions), out=tmp_path / "campaign", **given)
+
+
+def gelu_exact(x: Any) -> Any:
+    return F.gelu(x)
+
+
+def gelu_tanh(x: Any) -> Any:
+    return F.gelu(x, approximate="tanh")
+
+
+def test_two_formulas_are_different_functions(tmp_path: Path) -> None:
+    result = checked(tmp_path, gelu_exact, gelu_tanh, inputs={"x": "uniform(-3,3)[2000]"}, trials=3)
+    assert result.verdict == "wrong"
+    line = result.lines[1]
+    assert line.abs_max == pytest.approx(4.73e-4, rel=0.02)
+    assert line.rung_abs == pytest.approx(4.73e-4, rel=0.02)
+    assert line.slope == pytest.approx(1.0, abs=0.05)
+    assert abs(float(line.where.removeprefix("x = "))) == pytest.approx(2.7, abs=0.1)
+    assert "different functions" in result.sentence
+    assert "does not shrink with precision" in result.sentence
+    assert not result.ok
+
+
+def test_a_traced_function_has_a_bound_and_its_rivals_are_judged_by_it(tmp_path: Path) -> None:
+    def torch_tanh(x: Any) -> Any:
+        return torch.tanh(x)
+
+    result = checked(tmp_path, torch_tanh, tanh)
+    assert (result.truth, result.known_by) == ("tanh", "float64")
+    assert result.ok
+    assert result.pairs[0].trials == 10
+    assert "rounding" in result.sentence or "bit for bit" in result.sentence
+
+
+def test_equal_functions_agree_bit_for_bit(tmp_path: Path) -> None:
+    def also(x: Any) -> Any:
+        return np.tanh(x)
+
+    assert "bit for bit in all 10 trials" in checked(tmp_path, tanh, also).sentence
+
+
+def test_a_truth_of_the_users_own(tmp_path: Path) -> None:
+    def fast(x: Any) -> Any:
+        return x / (1 + np.abs(x))
+
+    result = fuzz.check(here(fast), inputs=["normal(0,1)[40]"], truth=here(tanh), trials=5, out=tmp_path / "c")
+    assert (result.verdict, result.truth) == ("wrong", "tanh")
+    assert result.sentence.startswith("fast is wrong: it is off by 0.")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_function_with_one_precision_inside_is_found(tmp_path: Path, dtype: str) -> None:
+    def narrow(x: Any) -> Any:
+        return np.tanh(x.astype(np.float32)).astype(x.dtype)
+
+    assert checked(tmp_path, tanh, narrow, dtype=dtype).verdict == "silent_downcast"
+
+
+def test_another_dtype_than_that_of_the_inputs(tmp_path: Path) -> None:
+    def narrow(x: Any) -> Any:
+        return np.tanh(x).astype(np.float32)
+
+    result = checked(tmp_path, tanh, narrow, dtype="float64")
+    assert result.verdict == "dtype_mismatch"
+    assert any("narrow returns float32 for float64 inputs" in note for note in result.notes)
+
+
+def test_a_result_prints_in_a_terminal_and_a_notebook(tmp_path: Path) -> None:
+    def also(x: Any) -> Any:
+        return np.tanh(x) * (1 + 1e-3)
+
+    result = checked(tmp_path, tanh, also)
+    text, page = str(result), result._repr_html_()
+    assert text.startswith(f"wrong: {result.sentence}")
+    assert "10/10" in text
+    assert "max |error|" in text
+    assert "mean (signed)" in text
+    assert f"ulpfuzz repro {tmp_path / 'campaign'}" in text
+    assert "<table>" in page
+    assert "&lt;" not in page
+
+
+def test_a_check_is_a_campaign(tmp_path: Path) -> None:
+    result = checked(tmp_path, tanh, gelu_tanh)
+    assert result.results().sql("SELECT count(*) AS n FROM trials").to_pylist() == [{"n": 20}]
+    assert {"campaign.json", "parts", "findings.parquet"} <= {path.name for path in (tmp_path / "campaign").iterdir()}
+
+
+def test_nothing_stays_registered(tmp_path: Path) -> None:
+    from fuzz.backends import BACKENDS
+    from fuzz.operators import OPERATORS
+
+    checked(tmp_path, tanh)
+    assert "tanh" not in BACKENDS
+    assert "check_tanh" not in OPERATORS
+
+
+def test_all_nan_is_nothing_to_compare(tmp_path: Path) -> None:
+    def nothing(x: Any) -> Any:
+        return np.tanh(x) * np.nan
+
+    def either(x: Any) -> Any:
+        return np.tanh(x) + np.nan
+
+    result = checked(tmp_path, nothing, either)
+    assert result.verdict == "indeterminate"
+    assert not result.ok
+    assert any("there is nothing to compare" in note for note in result.notes)
+
+
+def two_outputs(x: Any) -> Any:
+    return {"low": np.tanh(x), "high": np.exp(x)}
+
+
+def swapped_outputs(x: Any) -> Any:
+    return {"high": np.exp(x), "low": np.tanh(x)}
+
+
+def test_outputs_with_names_are_compared_by_name(tmp_path: Path) -> None:
+    result = checked(tmp_path, two_outputs, swapped_outputs)
+    assert result.ok
+    assert {row["output"] for row in result.results().sql("SELECT DISTINCT output FROM trials").to_pylist()} == {
+        "low",
+        "high",
+    }
+
+
+def test_arguments_go_by_name_where_names_agree(tmp_path: Path) -> None:
+    def first(x: Any, w: Any) -> Any:
+        return np.matmul(x, w)
+
+    def second(w: Any, x: Any) -> Any:
+        assert HERE
+        return torch.matmul(x, w)
+
+    inputs = {"x": "normal(0,1)[8,8]", "w": "normal(0,1)[8,8]"}
+    result = fuzz.check(first, second, inputs=inputs, trials=3, out=tmp_path / "c")
+    assert result.ok
+    assert any("first takes (x, w) and second (w, x): they were passed by name" in note for note in result.notes)
+
+
+def broadcast(x: Any) -> Any:
+    return np.tanh(x)[:, None]
+
+
+def nothing_at_all(x: Any) -> Any:
+    return None
+
+
+def refuses(x: Any) -> Any:
+    raise ValueError("no\nnot today")
+
+
+def text(x: Any) -> Any:
+    return "text"
+
+
+def complex_(x: Any) -> Any:
+    return np.tanh(x) + 0j
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (broadcast, r"NumPy would broadcast them to \[40, 40\]"),
+        (nothing_at_all, "returned None: return an array"),
+        (refuses, "ValueError: not today"),
+        (text, "returned str: return an array"),
+        (complex_, "returned complex64"),
+        (two_outputs, "tanh returns 1 arrays and two_outputs 2"),
+    ],
+)
+def test_functions_that_cannot_be_compared_are_refused_in_a_line(
+    tmp_path: Path, function: Callable[..., Any], words: str
+) -> None:
+    with pytest.raises(UserError, match=words) as caught:
+        checked(tmp_path, tanh, function)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"trials": 0}, "trials is 0"),
+        ({"dtype": "float33"}, "dtype is 'float33'"),
+        ({"seed": -1}, "seed is -1"),
+        ({"inputs": {}}, "a check needs inputs"),
+        ({"inputs": {"x": "normal(0,1)"}}, r"input x has no shape: write x=normal\(0,1\)\[8,128\]"),
+        ({"inputs": {"x": "normal(0,1)[3,a]"}}, "is no shape"),
+        ({"inputs": {"x": "normal(0,1)[0]"}}, "no elements"),
+        ({"inputs": {"x": "norml(0,1)[3]"}}, "norml"),
+        ({"inputs": {"x": object()}}, "input x is a object"),
+        ({"names": ["a", "b"]}, "2 names for 1 functions"),
+        ({"names": ["numpy"]}, "is the name of a backend"),
+    ],
+)
+def test_bad_requests_are_refused_in_a_line(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        checked(tmp_path, tanh, **options)
+
+
+def test_what_is_no_function_is_refused() -> None:
+    with pytest.raises(UserError, match="a check needs functions"):
+        fuzz.check(inputs={"x": "normal(0,1)[3]"})
+    with pytest.raises(UserError, match="a int is no function"):
+        fuzz.check(3, inputs={"x": "normal(0,1)[3]"})  # type: ignore[arg-type]
+
+
+def test_functions_run_in_processes_of_their_own(tmp_path: Path) -> None:
+    """By value: a closure over an array, in a worker, shrunk."""
+    scale = np.float32(1.001)
+
+    def scaled(x: Any) -> Any:
+        return np.tanh(x) * scale
+
+    result = fuzz.check(tanh, scaled, inputs={"x": "normal(0,1)[40]"}, trials=5, out=tmp_path / "c", shrink=20)
+    assert result.verdict == "wrong"
+    assert result.example.startswith("shrunk to 1 element: x = ")
+    assert not any("ran in this one" in note for note in result.notes)
