@@ -33,9 +33,10 @@ def table(result: Result) -> list[list[str]]:
         rate = f"{k}/{n} [{line.failed.low:.2%}, {line.failed.high:.2%}]"
         cells = [line.name, line.verdict, rate, *map(_number, (line.abs_max, line.abs_rms, line.abs_mean))]
         cells.append(_number(line.rho_max))
+        itself = result.truth == line.name and result.known_by.startswith("float64 of") and not line.rung_abs
         if rungs:
-            cells.append(_number(line.rung_abs))
-        cells.append("" if line.slope is None else f"{line.slope:.2f}")
+            cells.append("-" if itself else _number(line.rung_abs))
+        cells.append("" if line.slope is None or itself else f"{line.slope:.2f}")
         rows.append(cells)
     return rows
 
