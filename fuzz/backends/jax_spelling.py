@@ -15,9 +15,7 @@ def spelled(wanted: Wanted) -> Spelling:
     part = f"[{wanted.output}]" if wanted.several else ""
     how, result, statements = wanted.options.get("batch", "whole"), found.result, tuple[str, ...]()
     if how != "whole":
-        axes = jax_batching.axes(
-            wanted.implementation.operator, wanted.attributes, [len(shape) for shape in wanted.outputs.values()]
-        )
+        axes = jax_batching.axes(wanted.implementation, wanted.attributes)
         statements, result = jax_batching.text(tuple(wanted.inputs), result, how, axes, wanted.output)
         part = ""
     call = f"jax.jit(lambda {names}: {result})({names})" if jitted else result

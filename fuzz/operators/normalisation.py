@@ -53,8 +53,8 @@ OPERATORS = (
             ),
             inputs=(
                 Spec("x", ("N", "C", "H", "W")),
-                Spec("mean", ("C",)),
-                Spec("var", ("C",), domain=Domain(low=0.0), default="abs(normal(1,1))"),
+                Spec("mean", ("C",), differentiable=False),
+                Spec("var", ("C",), domain=Domain(low=0.0), default="abs(normal(1,1))", differentiable=False),
                 Spec("gamma", ("C",)),
                 Spec("beta", ("C",)),
             ),
