@@ -36,9 +36,9 @@ def log_softmax(x: Any, *, axis: int) -> Any:
 
 
 def logsumexp_gradient(x: Any, d_y: Any, *, axis: int) -> Any:
-    """d_y softmax(x). With one infinity its own slope is 1, that of the others 0; with several, or all -inf, none exists.
+    """d_y softmax(x). With one infinity its own slope is 1, that of the others 0; with several there is none.
 
-    The maximum that keeps exp from overflowing cancels, so no derivative of it is taken.
+    Nor is there where all are -inf. The maximum that keeps exp from overflowing cancels: it is not differentiated.
     """
     m = np.max(x, axis=axis, keepdims=True)
     others = np.count_nonzero(x >= m, axis=axis, keepdims=True) - 1.0

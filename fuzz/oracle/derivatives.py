@@ -175,7 +175,7 @@ DERIVATIVES: dict[str, Rule] = {
     "sqrt": lambda g, a: (0.5 * g / a.result,),
     "exp": _slope(lambda x, z: z),
     "expm1": _slope(lambda x, z: np.exp(x)),
-    "exp2": _slope(lambda x, z: LOG_2 * z),
+    "exp2": lambda g, a: (g * a.result * LOG_2,),  # the order in which torch multiplies, where g z may overflow
     "log": _quotient(lambda x, z: x),
     "log1p": _quotient(lambda x, z: 1.0 + x),
     "log2": lambda g, a: (g / a.operands[0] / LOG_2,),

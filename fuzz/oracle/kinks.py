@@ -17,7 +17,7 @@ from fuzz.oracle.frames import Constant, Frame, Operand
 
 
 def kinked(x: Any, at: Any, below: Any, above: Any) -> Any:
-    """`above` where x > at, `below` where x < at, their middle where both are equal; NaN where they cannot be compared."""
+    """`above` where x > at, `below` where x < at, the middle where x equals `at`; NaN where one of both is NaN."""
     middle = (np.asarray(below) + above) * np.float32(0.5)
     middle = np.where(np.isnan(x) | np.isnan(at), np.float32(np.nan), middle)
     return np.where(np.greater(x, at), above, np.where(np.less(x, at), below, middle))

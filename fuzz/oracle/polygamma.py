@@ -56,9 +56,25 @@ def _trigamma(x: Any) -> Any:
     return np.where(narrow < 0.5, (math.pi / sine) ** 2 - positive, positive)
 
 
+_TERM = 4.0
+"""Units of u that each term of the formula errs by: 3.5 is the largest seen among the healthy (torch and jax, float32
+and float64). Every library adds up these terms; beside the root 1.46 they cancel."""
+_STEPS = 6
+
+
+def _terms(x: Any) -> Any:
+    """Sum of the magnitudes of what psi is added up from: log x + ..., 1/x, 1/(x + 1), ..., and pi / tan(pi x)."""
+    narrow = np.asarray(x, np.float64)
+    y = np.where(narrow < 0, 1.0 - narrow, narrow)
+    total = np.abs(scipy.special.psi(y + _STEPS)) + sum(1.0 / (y + k) for k in range(_STEPS))
+    tangent = np.tan(math.pi * (narrow - np.round(narrow)))
+    return np.where(narrow < 0, total + np.abs(math.pi / tangent), total)
+
+
 def psi(f: Frame) -> None:
-    """z = psi(x). At its roots the error of x alone remains, at a pole the first order is void."""
+    """z = psi(x). At its roots the errors of x and of the terms remain, at a pole the first order is void."""
     (x,) = f.operands
     digamma(x.value, out=f.value)
     f.carry(x, np.asarray(np.absolute(_trigamma(x.value)), f.value.dtype))
+    f.put(0, f.charges.rounding * _TERM * np.asarray(_terms(x.value), f.value.dtype))
     f.local(f.charges.constants["psi"])

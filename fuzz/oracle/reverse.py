@@ -23,6 +23,8 @@ from strategies.contract import Shape
 
 _COMPARISONS = ("greater", "greater_equal", "less", "less_equal")
 _MERGED = ("sum", "matmul", "mean")
+_NUMPY: Any = np
+"""Called with tracers, which NumPy's types do not know."""
 
 
 def vjp_program(program: Program, wrt: Sequence[str], cotangents: Mapping[int, str]) -> Program:
@@ -40,7 +42,7 @@ def vjp_program(program: Program, wrt: Sequence[str], cotangents: Mapping[int, s
 
 
 class _Sweep:
-    """One derivation. Nodes of the forward program keep their numbers but for the cotangents put in behind the inputs."""
+    """One derivation: the nodes recorded so far, and the cotangents that have reached nodes of the forward program."""
 
     def __init__(self, program: Program, names: tuple[str, ...]) -> None:
         self.program, self.names = program, names
@@ -140,7 +142,7 @@ class _Sweep:
 
     def _gradient(self, number: int) -> Tracer:
         if number not in self.pending:
-            zero: Tracer = np.where(0.0, self.tracers[number], 0.0)  # type: ignore[call-overload]  # dispatched
+            zero: Tracer = _NUMPY.where(0.0, self.tracers[number], 0.0)
             return zero
         value = _closed(*self._collected(number))
         assert isinstance(value, Tracer)
@@ -150,22 +152,24 @@ class _Sweep:
         """The cotangent of an operand that was broadcast: summed over the axes it was repeated along."""
         lead = g.ndim - len(shape)
         if lead < 0 or any(n not in (1, m) for n, m in zip(shape, g.shape[lead:], strict=True)):
-            g = np.broadcast_to(g, np.broadcast_shapes(g.shape, shape))  # type: ignore[assignment]
+            g = _NUMPY.broadcast_to(g, np.broadcast_shapes(g.shape, shape))
             lead = g.ndim - len(shape)
         axes = (*range(lead), *(lead + d for d, n in enumerate(shape) if n == 1 and g.shape[lead + d] != 1))
         if axes:
-            g = self._sum(g, axes)
+            g = self._sum(g, axes, g)
         return g if g.shape == shape else g.reshape(shape)
 
-    def _sum(self, g: Tracer, axes: tuple[int, ...]) -> Tracer:
-        """A sum with its axes kept. A sum of sums may be computed as one sum, so it is charged as one of all terms."""
-        inner = self.nodes[g.layout.base]
-        result: Tracer = np.sum(g, axis=axes, keepdims=True)  # type: ignore[call-overload]
-        node = self.nodes[result.number]
-        static = dict(node.static)
+    def _sum(self, g: Tracer, axes: tuple[int, ...], terms: Tracer) -> Tracer:
+        """A sum with its axes kept, of what was rearranged from `terms`.
+
+        A sum of sums may be computed as one sum, so it is charged as one of all terms.
+        """
+        result: Tracer = _NUMPY.sum(g, axis=axes, keepdims=True)
+        inner, node = self.nodes[terms.layout.base], self.nodes[result.number]
         if inner.primitive in _MERGED:
+            static = dict(node.static)
             static["length"] *= max(1, dict(inner.static)["length"])
-        self.nodes[result.number] = structs.replace(node, static=tuple(sorted(static.items(), key=lambda i: i[0])))
+            self.nodes[result.number] = structs.replace(node, static=tuple(sorted(static.items(), key=lambda i: i[0])))
         return result
 
     def _scattered(self, node: Node, source: int, g: Tracer) -> Tracer:
@@ -177,7 +181,7 @@ class _Sweep:
             return g.reshape(shape)
         if node.primitive == "transpose":
             inverse = tuple(int(i) for i in np.argsort(static["axes"]))
-            turned: Tracer = np.transpose(g, inverse)  # type: ignore[call-overload]
+            turned: Tracer = _NUMPY.transpose(g, inverse)
             return turned
         if node.primitive == "gather":
             positions = static["positions"]
@@ -189,13 +193,7 @@ class _Sweep:
         spread = Tracer(self.nodes, len(self.nodes) - 1)
         if table.shape[1] == 1:
             return spread.reshape(shape)
-        inner = self.nodes[g.layout.base]
-        total = self._sum(spread, (len(shape),))
-        if inner.primitive in _MERGED:
-            node = self.nodes[total.number]
-            longer = dict(node.static) | {"length": table.shape[1] * max(1, dict(inner.static)["length"])}
-            self.nodes[total.number] = structs.replace(node, static=tuple(sorted(longer.items(), key=lambda i: i[0])))
-        return total.reshape(shape)
+        return self._sum(spread, (len(shape),), g).reshape(shape)
 
 
 def _closed(value: Any, gates: tuple[Gate, ...]) -> Any:
