@@ -53,9 +53,9 @@ class Target(Struct, frozen=True, order=True):
 
     def implementation(self, operator: str) -> Implementation:
         """The formulation this target runs; Unsupported when the backend has none in this dtype."""
-        offered = backend(self.backend).implementations.get(operator, ())
+        offered = backend(self.backend).offered(operator)
         if not offered:
-            raise Unsupported(f"{self.backend} has no {operator}")
+            raise Unsupported(backend(self.backend).lacks(operator))
         wanted = dict(self.options).get("impl", offered[0].name)
         named = [implementation for implementation in offered if implementation.name == wanted]
         if not named:

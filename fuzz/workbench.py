@@ -156,7 +156,7 @@ class Bench:
         self.problem = problem
         self.operator = operator(problem.operator)
         self.contract: Contract = self.operator.contract
-        self.input_shapes: dict[str, Shape] = self.contract.shapes(dict(problem.dims))
+        self.input_shapes: dict[str, Shape] = self.contract.shapes(dict(problem.dims), dict(problem.attributes))
         self.program: Program = self.operator.program(self.input_shapes, dict(problem.attributes))
         self.output_shapes = self.program.output_shapes()
         self.reduction_length = max(self.program.reduction_lengths(), default=0)

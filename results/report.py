@@ -14,6 +14,7 @@ from results.layout import line_of, say
 from results.outliers import blame
 from results.reading import Results
 from results.report_accuracy import print_accuracy
+from results.report_closer import print_closer
 from results.report_counts import print_pairs, print_targets, print_verdicts
 from results.report_findings import print_findings, print_undecided
 from results.report_overview import print_operators, print_problems
@@ -100,6 +101,7 @@ def _campaign(results: Results, console: Console, known: Sorted | None) -> None:
     print_targets(results, console)
     print_quantiles(results, console)
     print_pairs(results, console)
+    print_closer(results, console)
     print_verdicts(results, console)
     if question(results.manifest) is None:
         print_published(results, console)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -43,6 +43,8 @@ class Spec(Struct, frozen=True):
     landmarks: tuple[Landmark, ...] = ()
     default: str = "normal(0,1)"
     """Recipe expression used when the user names none; it stays inside `domain`."""
+    differentiable: bool = True
+    """Whether libraries pass gradients to this input, or from this output. Running statistics are buffers to them."""
 
     def shape(self, dims: Mapping[str, int]) -> Shape:
         """The array shape for concrete sizes of the symbolic dims."""
@@ -132,6 +134,9 @@ class Contract(Struct, frozen=True):
     """Policy for NaN and Inf, with its source."""
     unspecified: tuple[tuple[str, str], ...] = ()
     """(input, "nan" or "inf"): what depends on such elements of it is left open by the policy, so not judged."""
+    following: Callable[[Mapping[str, int], Mapping[str, Scalar]], Mapping[str, Shape]] | None = None
+    """Shapes of the inputs whose sizes follow from dims and attributes, where there are such: a cotangent has the shape
+    of its output."""
 
     @property
     def dim_names(self) -> tuple[str, ...]:
@@ -140,6 +145,10 @@ class Contract(Struct, frozen=True):
     def input(self, name: str) -> Spec:
         return next(spec for spec in self.inputs if spec.name == name)
 
-    def shapes(self, dims: Mapping[str, int]) -> dict[str, Shape]:
-        """Shape of each input, in order."""
-        return {spec.name: spec.shape(dims) for spec in self.inputs}
+    def shapes(self, dims: Mapping[str, int], attributes: Mapping[str, Scalar] | None = None) -> dict[str, Shape]:
+        """Shape of each input, in order. Attributes that are not given have their defaults."""
+        known: Mapping[str, Shape] = {}
+        if self.following is not None:
+            defaults = {name: spec.default for name, spec in self.attributes}
+            known = self.following(dims, defaults | dict(attributes or {}))
+        return {s.name: known[s.name] if s.name in known else s.shape(dims) for s in self.inputs}

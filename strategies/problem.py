@@ -75,7 +75,7 @@ def make_problem(
     if missing := [name for name in wanted if name not in filled]:
         raise ContractError(f"{operator} needs a recipe for {', '.join(missing)}")
     values = complete(contract, attributes or {})
-    shapes = contract.shapes(dims)
+    shapes = contract.shapes(dims, dict(values))
     for recipe in recipes:
         recipe.check(home, [shapes[name] for name in recipe.fills])
     order = {name: position for position, name in enumerate(wanted)}
@@ -124,7 +124,7 @@ def problem_from_plain(plain: Mapping[str, object], contract: Contract) -> Probl
 
 def input_shapes(problem: Problem, contract: Contract) -> dict[str, Shape]:
     """Shape of each input of `problem`, in the contract's order."""
-    return contract.shapes(dict(problem.dims))
+    return contract.shapes(dict(problem.dims), dict(problem.attributes))
 
 
 def _scalar(contract: Contract, name: str, value: Scalar) -> Scalar:

@@ -37,8 +37,9 @@ def menu(dim: DimSpec, *, inner: bool = False) -> tuple[int, ...]:
 
 def work(contract: Contract, dims: Mapping[str, int]) -> float:
     """Operations, or elements of all inputs and outputs where those are more."""
-    known = {name: 1 for spec in contract.outputs for name in spec.dims if isinstance(name, str)} | dict(dims)
-    elements = sum(math.prod(spec.shape(known)) for spec in (*contract.inputs, *contract.outputs))
+    arrays = (*contract.inputs, *contract.outputs)
+    known = {name: 1 for spec in arrays for name in spec.dims if isinstance(name, str)} | dict(dims)
+    elements = sum(math.prod(spec.shape(known)) for spec in arrays)
     return max(contract.cost.operations(dims), float(elements))
 
 

@@ -10,7 +10,7 @@ import importlib.util
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 from numpy.typing import NDArray
 
 from strategies.contract import Contract, Scalar
@@ -65,6 +65,20 @@ class Implementation(Struct, frozen=True):
     function: Callable[..., Any]
     dtypes: tuple[str, ...] = ("float32", "float64")
     """Those it accepts. Two implementations of one name may share the dtypes between them."""
+    derivative: Derivative | None = None
+    """Set where it is the library's own automatic differentiation of another implementation."""
+
+
+class Derivative(Struct, frozen=True):
+    """What is differentiated, with respect to what. `function` of the implementation is then the forward one's."""
+
+    forward: Implementation
+    inputs: int
+    """How many inputs the forward function has; the cotangents follow."""
+    wrt: tuple[int, ...]
+    """Numbers of the inputs whose gradients are the outputs."""
+    outputs: tuple[int, ...]
+    """Numbers of the outputs that have cotangents."""
 
 
 def anywhere(contract: Contract, implementation: Implementation) -> bool:
@@ -163,9 +177,12 @@ class Backend:
     """Line that installs it."""
     default_device: str = "cpu"
     options: tuple[OptionSpec, ...] = ()
+    differentiates: str = ""
+    """What differentiates automatically here, for the texts of reports; empty where nothing does."""
 
     def __init__(self) -> None:
         self.implementations: dict[str, tuple[Implementation, ...]] = {}
+        self._derived: dict[str, tuple[tuple[Implementation, ...], tuple[Implementation, ...]]] = {}
 
     def implementation(
         self,
@@ -183,6 +200,41 @@ class Backend:
             return function
 
         return register
+
+    def offered(self, operator: str) -> tuple[Implementation, ...]:
+        """The formulations of `operator`, the default first. Those of a gradient follow from those of its operator."""
+        if operator in self.implementations or not self.differentiates:
+            return self.implementations.get(operator, ())
+        from fuzz.operators.gradients import is_gradient  # imports scipy: backends are listed without it
+
+        if not is_gradient(operator):
+            return ()
+        from fuzz.operators import gradient
+
+        found = gradient(operator)
+        forward = self.implementations.get(found.forward.name, ())
+        if operator not in self._derived or self._derived[operator][0] is not forward:
+            names = [spec.name for spec in found.forward.contract.inputs]
+            wrt = tuple(names.index(name) for name in found.wrt)
+            self._derived[operator] = (
+                forward,
+                tuple(
+                    structs.replace(
+                        one,
+                        operator=operator,
+                        source=f"{self.differentiates} of {one.source}",
+                        derivative=Derivative(one, len(names), wrt, found.outputs),
+                    )
+                    for one in forward
+                ),
+            )
+        return self._derived[operator][1]
+
+    def lacks(self, operator: str) -> str:
+        """Why nothing is offered for `operator`, in one line."""
+        if self.differentiates or not operator.endswith(".grad"):
+            return f"{self.name} has no {operator}"
+        return f"{self.name} has no {operator}: it does not differentiate"
 
     def missing(self) -> str | None:
         """The line that installs the backend, or None when it is installed. Does not import it."""

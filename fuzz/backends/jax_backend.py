@@ -29,6 +29,7 @@ from fuzz.backends.base import (
     as_tuple,
     multiplies,
 )
+from fuzz.backends.jax_gradients import vjp
 from fuzz.backends.jax_spelling import spelled
 from fuzz.backends.spelling import Spelling, Wanted
 
@@ -49,6 +50,7 @@ class JaxBackend(Backend):
     name = "jax"
     doc = "JAX on XLA"
     module = "jax"
+    differentiates = "jax.vjp"
     install = "pip install 'ulpfuzz[jax]'"
     options = (
         OptionSpec("mode", "jit", "jit: one compiled program; eager: each operation by itself", ("jit", "eager")),
@@ -88,9 +90,10 @@ class JaxBackend(Backend):
         scope = functools.partial(_scope, request.dtype, request.options.get("precision", "default"), device)
         function: Callable[..., Any] = functools.partial(request.implementation.function, **request.attributes)
         if (batch := request.options.get("batch", "whole")) != "whole":
-            name, ranks = request.implementation.operator, [array.ndim for array in request.outputs]
-            axes = jax_batching.axes(name, request.attributes, ranks)
+            axes = jax_batching.axes(request.implementation, request.attributes)
             function = jax_batching.mapped(function, batch, axes)
+        if request.implementation.derivative is not None:
+            function = vjp(function, request.implementation.derivative)
         shared = request.device == "cpu" and request.dtype != "bfloat16"  # DLPack has none in NumPy
         with scope():
             send = _view if shared else _sender(device)

@@ -38,14 +38,18 @@ OPTION = OptionSpec(
 )
 
 
-def axes(operator: str, attributes: Mapping[str, Scalar], output_ranks: Sequence[int]) -> Axes:
-    """Of the first batch dim that all outputs of an operator have. Unsupported where there is none."""
+def axes(implementation: Implementation, attributes: Mapping[str, Scalar]) -> Axes:
+    """Of the first batch dim that all outputs of an operator have. Unsupported where there is none.
+
+    Of a gradient: of its operator, whose slices are mapped and then differentiated.
+    """
     from fuzz.operators import operator as registered  # imports scipy: backends are listed without it
 
-    contract = registered(operator).contract
+    forward = implementation.derivative.forward if implementation.derivative else implementation
+    contract = registered(forward.operator).contract
     if "axis" in attributes:  # the other of two dims is the batch
         other = 1 - int(attributes["axis"]) % 2
-        return Axes((other,), tuple(other if rank == 2 else 0 for rank in output_ranks))
+        return Axes((other,), tuple(other if len(spec.dims) == 2 else 0 for spec in contract.outputs))
     for dim in contract.dims:
         if dim.batch and all(dim.name in spec.dims for spec in contract.outputs):
             inputs = tuple(spec.dims.index(dim.name) if dim.name in spec.dims else None for spec in contract.inputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzz.backends import jax_batching
-from fuzz.backends.spelling import Spelling, Wanted
+from fuzz.backends.spelling import Spelling, Unspellable, Wanted
 
 
 def spelled(wanted: Wanted) -> Spelling:
@@ -15,11 +15,12 @@ def spelled(wanted: Wanted) -> Spelling:
     part = f"[{wanted.output}]" if wanted.several else ""
     how, result, statements = wanted.options.get("batch", "whole"), found.result, tuple[str, ...]()
     if how != "whole":
-        axes = jax_batching.axes(
-            wanted.implementation.operator, wanted.attributes, [len(shape) for shape in wanted.outputs.values()]
-        )
-        statements, result = jax_batching.text(tuple(wanted.inputs), result, how, axes, wanted.output)
+        axes = jax_batching.axes(wanted.implementation, wanted.attributes)
+        statements, result = jax_batching.text(wanted.primals, result, how, axes, _mapped_output(wanted))
         part = ""
+    if wanted.implementation.derivative is not None:
+        y = [result] if how != "whole" else wanted.differentiated(result)
+        result, part = _gradient(wanted, y), ""
     call = f"jax.jit(lambda {names}: {result})({names})" if jitted else result
     body = [f"{name} = {_sent(name, wanted, narrow)}" for name in wanted.inputs]
     body += [*statements, f"result = {call}{part}"]
@@ -34,6 +35,24 @@ def spelled(wanted: Wanted) -> Spelling:
         f"{wanted.options.get('precision', 'default')}, x64 {'on' if wanted.dtype == 'float64' else 'off'}",
         requires=("jax",),
     )
+
+
+def _mapped_output(wanted: Wanted) -> int:
+    """The output that the mapped function is to return; of a gradient the one with a cotangent."""
+    derivative = wanted.implementation.derivative
+    if derivative is None:
+        return wanted.output
+    if len(derivative.outputs) > 1:
+        raise Unspellable("a mapped function has one output here, and the gradient needs several")
+    return derivative.outputs[0]
+
+
+def _gradient(wanted: Wanted, y: list[str]) -> str:
+    """The gradient that is asked for, by jax.vjp of the function of one input; `y` are the outputs with cotangents."""
+    results = y[0] if len(y) == 1 else f"({', '.join(y)})"
+    cotangents = ", ".join(wanted.cotangents)
+    pulled = cotangents if len(y) == 1 else f"({cotangents})"
+    return f"jax.vjp(lambda {wanted.moving}: {results}, {wanted.moving})[1]({pulled})[0]"
 
 
 def _sent(name: str, wanted: Wanted, narrow: bool) -> str:

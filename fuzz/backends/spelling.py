@@ -37,9 +37,40 @@ class Wanted(Struct, frozen=True):
         """Whether the operator has several outputs."""
         return len(self.outputs) > 1
 
+    @property
+    def primals(self) -> tuple[str, ...]:
+        """The inputs of the function: all, but for the cotangents of a gradient."""
+        derivative = self.implementation.derivative
+        return tuple(self.inputs) if derivative is None else tuple(self.inputs)[: derivative.inputs]
+
+    @property
+    def cotangents(self) -> tuple[str, ...]:
+        """The other inputs of a gradient."""
+        return tuple(self.inputs)[len(self.primals) :]
+
+    @property
+    def moving(self) -> str:
+        """The input whose gradient is returned, the output that is asked for; of a gradient only."""
+        assert self.implementation.derivative is not None
+        return self.primals[self.implementation.derivative.wrt[self.output]]
+
+    def differentiated(self, call: str) -> list[str]:
+        """The outputs of `call` that have cotangents, as expressions; of a gradient only."""
+        from fuzz.operators import operator  # imports scipy: backends are listed without it
+
+        derivative = self.implementation.derivative
+        assert derivative is not None
+        results = operator(derivative.forward.operator).contract.outputs
+        return [call] if len(results) == 1 else [f"{call}[{number}]" for number in derivative.outputs]
+
+    @property
+    def several_results(self) -> bool:
+        """Whether what is differentiated returns several arrays; of a gradient only."""
+        return self.differentiated("") != [""]
+
     def extract(self) -> Extract:
-        """The text of the implementation's own function."""
-        return extract(self.implementation.function, tuple(self.inputs), self.attributes)
+        """The text of the implementation's own function; of a gradient, of the function that is differentiated."""
+        return extract(self.implementation.function, self.primals, self.attributes)
 
 
 class Spelling(Struct, frozen=True):

@@ -26,6 +26,7 @@ from fuzz.backends.base import (
     as_tuple,
 )
 from fuzz.backends.spelling import Spelling, Wanted
+from fuzz.backends.torch_gradients import vjp
 from fuzz.backends.torch_options import OPTIONS, Context, Tensor, channels_last, contexts, inductor, require_compiler
 from fuzz.backends.torch_spelling import spelled
 
@@ -41,6 +42,7 @@ class TorchBackend(Backend):
     module = "torch"
     install = "pip install 'ulpfuzz[torch]'"
     options = OPTIONS
+    differentiates = "torch.autograd.grad"
 
     def devices(self) -> tuple[str, ...]:
         return ("cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count())))
@@ -65,14 +67,19 @@ class TorchBackend(Backend):
         around = contexts(options, request.implementation)
         function: Callable[..., Any] = functools.partial(request.implementation.function, **request.attributes)
         views = tuple(_view(array) for array in request.inputs.values())
+        derivative = request.implementation.derivative
+        primals = views[: derivative.inputs] if derivative is not None else views
         if options.get("compile", "eager") == "inductor":
-            function = inductor(function, views)
+            function = inductor(function, primals)
         if options.get("memory_format", "contiguous") == "channels_last":
-            function = channels_last(function, tuple(view.dim() for view in views))
+            function = channels_last(function, tuple(view.dim() for view in primals))
+        if derivative is not None:
+            function = vjp(function, derivative)
+        mode = torch.inference_mode if derivative is None else torch.no_grad
         if request.device == "cpu":
-            run = functools.partial(_run_cpu, function, views)
+            run = functools.partial(_run_cpu, mode, function, views)
         else:
-            run = functools.partial(_run_cuda, function, views, torch.device(request.device))
+            run = functools.partial(_run_cuda, mode, function, views, torch.device(request.device))
         facts = {"threads": options.get("threads", "1")}
         call = functools.partial(_run_inside, around, run) if around else run
         if options.get("compile", "eager") == "inductor":
@@ -83,13 +90,13 @@ class TorchBackend(Backend):
         return spelled(wanted)
 
 
-def _run_cpu(function: Callable[..., Any], views: tuple[Tensor, ...]) -> tuple[Array, ...]:
-    with torch.inference_mode():
+def _run_cpu(mode: Any, function: Callable[..., Any], views: tuple[Tensor, ...]) -> tuple[Array, ...]:
+    with mode():
         return tuple(_array(tensor) for tensor in as_tuple(function(*views)))
 
 
-def _run_cuda(function: Callable[..., Any], views: tuple[Tensor, ...], device: Any) -> tuple[Array, ...]:
-    with torch.inference_mode():
+def _run_cuda(mode: Any, function: Callable[..., Any], views: tuple[Tensor, ...], device: Any) -> tuple[Array, ...]:
+    with mode():
         results = as_tuple(function(*(view.to(device, copy=True) for view in views)))
         return tuple(_array(tensor.contiguous().cpu()) for tensor in results)  # cpu() waits for the device
 

@@ -18,7 +18,7 @@ def spelled(wanted: Wanted) -> Spelling:
         body=(
             *(f"{name} = torch.from_numpy({name}){_sent(name, wanted, narrow)}" for name in wanted.inputs),
             *found.statements,
-            f"result = {_called(wanted, found.result)}{f'[{wanted.output}]' if wanted.several else ''}",
+            *_result(wanted, found.result),
             f"return result{'.float()' if narrow else ''}{'' if wanted.device == 'cpu' else '.cpu()'}.numpy()",
         ),
         versions=(("torch", "torch.__version__"),),
@@ -28,10 +28,23 @@ def spelled(wanted: Wanted) -> Spelling:
     )
 
 
+def _result(wanted: Wanted, call: str) -> tuple[str, ...]:
+    """Statements that compute `result`; of a gradient by torch.autograd.grad."""
+    called = _called(wanted, call)
+    if wanted.implementation.derivative is None:
+        return (f"result = {called}{f'[{wanted.output}]' if wanted.several else ''}",)
+    y = wanted.differentiated("computed" if wanted.several_results else called)
+    before = (f"computed = {called}",) if wanted.several_results else ()
+    results, cotangents = ", ".join(y), ", ".join(wanted.cotangents)
+    if len(y) > 1:
+        results, cotangents = f"[{results}]", f"[{cotangents}]"
+    return (*before, f"result = torch.autograd.grad({results}, {wanted.moving}, {cotangents})[0]")
+
+
 def _called(wanted: Wanted, call: str) -> str:
     if wanted.options.get("compile", "eager") == "eager":
         return call
-    names = ", ".join(wanted.inputs)
+    names = ", ".join(wanted.primals)
     return f"torch.compile(lambda {names}: {call}, dynamic=False)({names})"
 
 
@@ -40,7 +53,9 @@ def _sent(name: str, wanted: Wanted, narrow: bool) -> str:
     arguments += ["torch.bfloat16"] if narrow else []
     if wanted.options.get("memory_format", "contiguous") != "contiguous" and len(wanted.inputs[name]) == IMAGE:
         arguments += ["memory_format=torch.channels_last"]
-    return f".to({', '.join(arguments)})" if arguments else ""
+    sent = f".to({', '.join(arguments)})" if arguments else ""
+    moves = wanted.implementation.derivative is not None and name == wanted.moving
+    return f"{sent}.requires_grad_()" if moves else sent
 
 
 def _set(wanted: Wanted) -> tuple[str, ...]:

@@ -59,5 +59,7 @@ class CampaignSpec(Struct, frozen=True, rename={"problems": "problem", "dtypes":
     """Random schedules in orders that are known to be miscompiled."""
     evaluations: int | None = None
     """Sets of input arrays that an island of a search evaluates."""
+    gradients: bool = False
+    """Whether the gradients of the operators are run in their place."""
     recipes: str | None = None
     """A set of kinds of inputs that each problem is run with; set on the command line only."""

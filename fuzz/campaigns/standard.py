@@ -8,11 +8,28 @@ from fuzz.campaigns import exhaustive
 from fuzz.campaigns.request import ALL, CampaignSpec, ProblemSpec
 from fuzz.errors import UserError, unknown
 from fuzz.operators import OPERATORS, operator
+from fuzz.operators.gradients import gradient_name, is_gradient
 from strategies.standard import RECIPE_SETS, standard_dims, standard_inputs
 
 
 def named(spec: CampaignSpec) -> CampaignSpec:
-    """`spec` with the operators that `all` stands for. UserError where a request says two things at once."""
+    """`spec` with the operators that `all` stands for, and their gradients where those are asked for.
+
+    UserError where a request says two things at once.
+    """
+    found = _named(spec)
+    if not spec.gradients:
+        return found
+    problems = [problem for problem in found.problems]
+    return structs.replace(found, problems=tuple(structs.replace(p, operator=_gradient(p.operator)) for p in problems))
+
+
+def _gradient(name: str) -> str:
+    """The name of the gradient of an operator; of a gradient, its own."""
+    return name if is_gradient(name) else gradient_name(name)
+
+
+def _named(spec: CampaignSpec) -> CampaignSpec:
     if spec.recipes is not None:
         _check_recipes(spec)
     if not any(problem.operator == ALL for problem in spec.problems):

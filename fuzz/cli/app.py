@@ -73,6 +73,9 @@ def run(
         str | None,
         typer.Option(metavar="standard", help="Five kinds of inputs, default sizes, 5 trials each; not with --input."),
     ] = None,
+    gradients: Annotated[
+        bool, typer.Option("--gradients", help="Run the operators' gradients (softmax.grad) in their place.")
+    ] = False,
     dims: Annotated[list[str], typer.Option("--dims", metavar="N=2,C=32", help="Sizes of the operator's dims.")] = [],  # noqa: B006
     inputs: Annotated[
         list[str], typer.Option("--input", metavar="x=RECIPE", help="Input distribution; repeatable.")
@@ -144,6 +147,7 @@ def run(
     return commands.run(
         what=[*what, *(name.strip() for text in operators for name in text.split(",") if name.strip())],
         recipes=recipes,
+        gradients=gradients,
         dims=dims,
         inputs=inputs,
         attributes=attributes,

@@ -63,6 +63,7 @@ def run(
     *,
     what: Sequence[str],
     recipes: str | None,
+    gradients: bool,
     dims: Sequence[str],
     inputs: Sequence[str],
     attributes: Sequence[str],
@@ -110,6 +111,7 @@ def run(
         "time": time,
         "until": until,
         "fail_on": fail_on,
+        "gradients": gradients or None,
     }
     if targets is not None and not changes["targets"]:
         raise UserError("--targets names no target: write some, e.g. --targets torch,tvm, or leave it out for all")

@@ -35,7 +35,8 @@ def shortened(bench: Bench) -> Problem | None:
     for chosen in choices:
         short = dims | {name: max(size, least[name]) for name, size in chosen.items()}
         short = fitted(bench.contract, short)
-        program = bench.operator.program(bench.contract.shapes(short), dict(bench.problem.attributes))
+        attributes = dict(bench.problem.attributes)
+        program = bench.operator.program(bench.contract.shapes(short, attributes), attributes)
         if max(program.reduction_lengths(), default=0) <= SHORT:
             return structs.replace(bench.problem, dims=tuple(sorted(short.items())))
     return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fuzz.errors import UserError, unknown
 from fuzz.operators import (
     activations,
@@ -18,6 +20,9 @@ from fuzz.operators import (
     statistics_norms,
 )
 from fuzz.operators.base import Operator
+
+if TYPE_CHECKING:
+    from fuzz.operators.gradients import Gradient
 
 OPERATORS: dict[str, Operator] = {
     operator.name: operator
@@ -39,11 +44,28 @@ OPERATORS: dict[str, Operator] = {
 }
 
 
+_derived: dict[str, Gradient] = {}
+"""Gradients asked for so far, by name."""
+
+
 def operator(name: str) -> Operator:
-    """The operator called `name`; UserError with the nearest name otherwise."""
-    if name not in OPERATORS:
+    """The operator called `name`, or the gradient `NAME.grad` of one; UserError with the nearest name otherwise."""
+    if name in OPERATORS:
+        return OPERATORS[name]
+    return gradient(name)
+
+
+def gradient(name: str) -> Gradient:
+    """The gradient called `name`: `softmax.grad`, or `dense.w.grad` with respect to some of the inputs only."""
+    from fuzz.operators.gradients import forward_name, gradient_of, is_gradient
+
+    whole, *wrt = forward_name(name).split(".")
+    if not is_gradient(name) or whole not in OPERATORS:
         raise unknown("operator", name, OPERATORS)
-    return OPERATORS[name]
+    forward = OPERATORS[whole]
+    if name not in _derived or _derived[name].forward is not forward:
+        _derived[name] = gradient_of(forward, wrt or None)
+    return _derived[name]
 
 
 def register(added: Operator) -> None:

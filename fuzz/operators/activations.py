@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import erfc
 
+from fuzz.operators import slopes
 from fuzz.operators.base import Operator
 from fuzz.operators.elementwise import NONNEGATIVE, SIGNED_UNIT
 from strategies.contract import Contract, Cost, DimSpec, Domain, Landmark, Spec
@@ -22,6 +23,7 @@ def _unary(
     cost: float,
     *landmarks: Landmark,
     range_: Domain = Domain(),  # noqa: B008  (frozen)
+    gradient: Any = None,
 ) -> Operator:
     contract = Contract(
         operator=operator,
@@ -31,7 +33,7 @@ def _unary(
         outputs=(Spec("y", ("n",), range_),),
         cost=Cost(((cost, ("n",)),)),
     )
-    return Operator(contract, reference)
+    return Operator(contract, reference, gradient)
 
 
 def gelu(x: Any) -> Any:
@@ -67,7 +69,14 @@ OPERATORS = (
         20.0,
         Landmark(-5.5, "tail of 1 + erf in float32"),
     ),
-    _unary("gelu_tanh", "tanh approximation of gelu", gelu_tanh, 20.0, Landmark(0.0, "root")),
+    _unary(
+        "gelu_tanh",
+        "tanh approximation of gelu",
+        gelu_tanh,
+        20.0,
+        Landmark(0.0, "root"),
+        gradient=slopes.gelu_tanh,
+    ),
     _unary("tanh", "hyperbolic tangent", tanh, 10.0, Landmark(0.0, "root"), range_=SIGNED_UNIT),
     _unary(
         "exp",
@@ -85,5 +94,6 @@ OPERATORS = (
         20.0,
         Landmark(-16.6, "exp x below u in float32"),
         range_=NONNEGATIVE,
+        gradient=slopes.softplus,
     ),
 )

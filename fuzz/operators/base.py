@@ -17,6 +17,10 @@ class Operator(Struct, frozen=True):
 
     contract: Contract
     reference: Callable[..., Any]
+    gradient: Callable[..., Any] | None = None
+    """`gradient(*inputs, *cotangents, **attributes)`: the gradient with respect to every differentiable input, for
+    references whose derivative by reverse mode (fuzz.oracle.reverse) is unstable, or has kinks where they are smooth.
+    """
 
     @property
     def name(self) -> str:

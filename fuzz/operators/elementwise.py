@@ -32,9 +32,10 @@ def unary(
     default: str = "normal(0,1)",
     criterion: Criterion = Criterion.FORWARD_BOUND,
     attributes: tuple[tuple[str, AttributeSpec], ...] = (),
+    gradient: Callable[..., Any] | None = None,
 ) -> Operator:
     """y = f(x). `cost` in floating-point operations an element; `points` are the landmarks of x; every finite y lies in
-    `range_`."""
+    `range_`. `gradient` as in Operator."""
     contract = Contract(
         operator=operator,
         doc=doc,
@@ -46,7 +47,7 @@ def unary(
         criterion=criterion,
         nonfinite=nonfinite,
     )
-    return Operator(contract, reference)
+    return Operator(contract, reference, gradient)
 
 
 def binary(

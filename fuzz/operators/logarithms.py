@@ -35,6 +35,24 @@ def log_softmax(x: Any, *, axis: int) -> Any:
     return d - np.log(np.sum(np.exp(d), axis=axis, keepdims=True))
 
 
+def logsumexp_gradient(x: Any, d_y: Any, *, axis: int) -> Any:
+    """d_y softmax(x). With one infinity its own slope is 1, that of the others 0; with several there is none.
+
+    Nor is there where all are -inf. The maximum that keeps exp from overflowing cancels: it is not differentiated.
+    """
+    m = np.max(x, axis=axis, keepdims=True)
+    others = np.count_nonzero(x >= m, axis=axis, keepdims=True) - 1.0
+    only = np.where(x >= m, 0.0, -math.inf)
+    e = np.exp(np.where(m < math.inf, x - m, np.where(others, x - m, only)))
+    return e / np.sum(e, axis=axis, keepdims=True) * np.expand_dims(d_y, axis)
+
+
+def log_softmax_gradient(x: Any, d_y: Any, *, axis: int) -> Any:
+    """d_y - softmax(x) sum d_y."""
+    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return d_y - e / np.sum(e, axis=axis, keepdims=True) * np.sum(d_y, axis=axis, keepdims=True)
+
+
 OPERATORS = (
     Operator(
         along_axis(
@@ -44,6 +62,7 @@ OPERATORS = (
             nonfinite="limits: inf with an element inf, -inf where all are (scipy.special.logsumexp); NaN propagates",
         ),
         logsumexp,
+        logsumexp_gradient,
     ),
     Operator(
         along_axis(
@@ -55,5 +74,6 @@ OPERATORS = (
             nonfinite="IEEE 754-2019 by the formula: a slice with inf or NaN, or all -inf, is NaN",
         ),
         log_softmax,
+        log_softmax_gradient,
     ),
 )

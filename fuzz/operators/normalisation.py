@@ -33,6 +33,12 @@ def softmax(x: Any, *, axis: int) -> Any:
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
+def softmax_gradient(x: Any, d_y: Any, *, axis: int) -> Any:
+    """y (d_y - sum d_y y). The maximum cancels, so no derivative of it is taken."""
+    y = softmax(x, axis=axis)
+    return y * (d_y - np.sum(d_y * y, axis=axis, keepdims=True))
+
+
 def layer_norm(x: Any, gamma: Any, beta: Any, *, eps: float) -> Any:
     """(x - mean) / sqrt(var + eps) * gamma + beta over the last axis, two-pass variance."""
     mean = np.mean(x, axis=-1, keepdims=True)
@@ -53,8 +59,8 @@ OPERATORS = (
             ),
             inputs=(
                 Spec("x", ("N", "C", "H", "W")),
-                Spec("mean", ("C",)),
-                Spec("var", ("C",), domain=Domain(low=0.0), default="abs(normal(1,1))"),
+                Spec("mean", ("C",), differentiable=False),
+                Spec("var", ("C",), domain=Domain(low=0.0), default="abs(normal(1,1))", differentiable=False),
                 Spec("gamma", ("C",)),
                 Spec("beta", ("C",)),
             ),
@@ -77,6 +83,7 @@ OPERATORS = (
             attributes=(("axis", _AXIS),),
         ),
         softmax,
+        softmax_gradient,
     ),
     Operator(
         Contract(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fuzz.operators import slopes
 from fuzz.operators.elementwise import NONNEGATIVE, SIGNED_UNIT, UNIT, binary, unary
 from strategies.contract import AttributeSpec, Criterion
 
@@ -53,6 +54,7 @@ OPERATORS = (
         (16.64, "1 - sigmoid below u in float32"),
         (-709.78, "exp(-x) overflows in float64"),
         range_=UNIT,
+        gradient=slopes.sigmoid,
     ),
     unary(
         "silu",
@@ -64,6 +66,7 @@ OPERATORS = (
         (-1.278, "minimum"),
         (-88.72, "exp(-x) overflows in float32"),
         (-709.78, "exp(-x) overflows in float64"),
+        gradient=slopes.silu,
     ),
     unary(
         "elu",
@@ -74,6 +77,7 @@ OPERATORS = (
         (0.0, "branch"),
         (-17.33, "exp x below u in float32"),
         attributes=(("alpha", _ALPHA),),
+        gradient=slopes.elu,
     ),
     unary(
         "relu",

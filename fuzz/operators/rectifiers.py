@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fuzz.operators import slopes
 from fuzz.operators.elementwise import SIGNED_UNIT, unary
 from strategies.contract import AttributeSpec, Domain
 
@@ -52,6 +53,7 @@ OPERATORS = (
         (-88.72, "exp(-x) overflows in float32"),
         (-709.78, "exp(-x) overflows in float64"),
         range_=Domain(high=0.0),
+        gradient=slopes.log_sigmoid,
     ),
     unary(
         "mish",
@@ -64,6 +66,7 @@ OPERATORS = (
         (-16.64, "1 + exp x rounds to 1 in float32"),
         (88.72, "exp x overflows in float32"),
         (709.78, "exp x overflows in float64"),
+        gradient=slopes.mish,
     ),
     unary(
         "softsign",
@@ -73,6 +76,7 @@ OPERATORS = (
         "no standard; the formula of torch.nn.Softsign: at infinities inf / inf, so NaN and the limits are both right",
         (0.0, "root"),
         range_=SIGNED_UNIT,
+        gradient=slopes.softsign,
     ),
     unary(
         "leaky_relu",
@@ -82,6 +86,7 @@ OPERATORS = (
         "no standard; the formula of torch.nn.LeakyReLU: NaN propagates",
         (0.0, "branch"),
         attributes=(("alpha", _SLOPE),),
+        gradient=slopes.leaky_relu,
     ),
     unary(
         "selu",
@@ -91,6 +96,7 @@ OPERATORS = (
         "no standard; limits of the formula of torch.nn.SELU: -scale alpha at -inf, inf at inf, NaN propagates",
         (0.0, "branch"),
         (-17.33, "exp x below u in float32"),
+        gradient=slopes.selu,
     ),
     unary(
         "hard_swish",
@@ -101,5 +107,6 @@ OPERATORS = (
         (0.0, "root"),
         (-3.0, "branch"),
         (3.0, "branch"),
+        gradient=slopes.hard_swish,
     ),
 )

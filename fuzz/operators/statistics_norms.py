@@ -62,7 +62,11 @@ OPERATORS = (
                 DimSpec("W", minimum=1),
             ),
             inputs=(Spec("x", _IMAGE), Spec("gamma", ("C",)), Spec("beta", ("C",))),
-            outputs=(Spec("y", _IMAGE), Spec("mean", ("C",)), Spec("var", ("C",), Domain(low=0.0))),
+            outputs=(
+                Spec("y", _IMAGE),
+                Spec("mean", ("C",), differentiable=False),
+                Spec("var", ("C",), Domain(low=0.0), differentiable=False),
+            ),
             cost=Cost(((14.0, _IMAGE),)),
             attributes=(("eps", _EPS),),
             nonfinite=_NONFINITE,

@@ -79,7 +79,7 @@ class MpmathArithmetic:
             "exp2": lambda x: mp.power(2, x), "log2": lambda x: mp.log(x) / mp.ln2,
             "sin": mp.sin, "cos": mp.cos, "tan": mp.tan, "sinh": mp.sinh, "cosh": mp.cosh,
             "arcsinh": mp.asinh, "arctanh": mp.atanh, "erfinv": mp.erfinv, "sign": mp.sign,
-            "gammaln": lambda x: mp.re(mp.loggamma(x)),
+            "gammaln": lambda x: mp.re(mp.loggamma(x)), "psi": mp.digamma,
         }  # fmt: skip
 
     def number(self, value: float) -> Any:
@@ -117,7 +117,7 @@ class ArbArithmetic:
             "sin": flint.arb.sin, "cos": flint.arb.cos, "tan": flint.arb.tan,
             "sinh": flint.arb.sinh, "cosh": flint.arb.cosh, "arcsinh": flint.arb.asinh,
             "arctanh": flint.arb.atanh, "erfinv": flint.arb.erfinv, "sign": flint.arb.sgn,
-            "gammaln": lambda x: x.lgamma() if x > 0 else abs(x.gamma()).log(),
+            "gammaln": lambda x: x.lgamma() if x > 0 else abs(x.gamma()).log(), "psi": flint.arb.digamma,
         }  # fmt: skip
 
     def number(self, value: float) -> Any:

@@ -38,6 +38,7 @@ _POLES: dict[str, Callable[[Any, Any], Any]] = {
     "arctanh": lambda x, z: 1.0 - np.abs(x),
     "erfinv": lambda x, z: 1.0 - np.abs(x),
     "gammaln": lambda x, z: np.where(x < 0.5, x - np.round(x), x),
+    "psi": lambda x, z: np.where(x < 0.5, x - np.round(x), x),
 }
 """Distance of the argument x of z = f(x) from the nearest pole of f, to first order."""
 
@@ -99,10 +100,11 @@ class Truth:
 
     def _open(self, number: int) -> Any:
         value = self._owner.frames[number].value
-        kind = dict(self._owner.unspecified).get(self._owner.program.inputs[number])
-        if kind is None:
+        name = self._owner.program.inputs[number]
+        kinds = [kind for which, kind in self._owner.unspecified if which == name]
+        if not kinds:
             return np.zeros(value.shape, bool)
-        return np.isnan(value) if kind == "nan" else np.isinf(value)
+        return np.logical_or.reduce([np.isnan(value) if kind == "nan" else np.isinf(value) for kind in kinds])
 
     def void(self, output: int) -> Any:
         """Elements where the first-order bound means nothing: a divisor or logarithm argument with no digits left."""

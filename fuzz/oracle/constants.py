@@ -26,17 +26,17 @@ PROFILES: dict[str, Mapping[str, float]] = {
     "measured": {
         "exp": 5, "log": 7, "log1p": 5, "expm1": 11, "tanh": 10, "erf": 11, "erfc": 14, "sqrt": 1,
         "exp2": 3, "log2": 3, "sin": 2, "cos": 2, "tan": 3,
-        "arcsinh": 4, "arctanh": 3, "sinh": 6, "cosh": 4, "erfinv": 5, "gammaln": 7,
+        "arcsinh": 4, "arctanh": 3, "sinh": 6, "cosh": 4, "erfinv": 5, "gammaln": 7, "psi": 7,
     },
     "strict": {
         "exp": 4, "log": 6, "log1p": 5, "expm1": 4, "tanh": 4, "erf": 4, "erfc": 8, "sqrt": 1,
         "exp2": 4, "log2": 4, "sin": 4, "cos": 4, "tan": 4,
-        "arcsinh": 4, "arctanh": 4, "sinh": 4, "cosh": 4, "erfinv": 4, "gammaln": 14,
+        "arcsinh": 4, "arctanh": 4, "sinh": 4, "cosh": 4, "erfinv": 4, "gammaln": 14, "psi": 14,
     },
     "opencl": {
         "exp": 6, "log": 6, "log1p": 4, "expm1": 6, "tanh": 10, "erf": 32, "erfc": 32, "sqrt": 1,
         "exp2": 6, "log2": 6, "sin": 8, "cos": 8, "tan": 10,
-        "arcsinh": 8, "arctanh": 10, "sinh": 8, "cosh": 8, "erfinv": 4, "gammaln": 14,
+        "arcsinh": 8, "arctanh": 10, "sinh": 8, "cosh": 8, "erfinv": 4, "gammaln": 14, "psi": 14,
     },
 }
 # fmt: on

@@ -88,6 +88,8 @@ class _Slice:
             return self._matmul(node, index)
         if kind == "opaque":
             raise SliceTooLarge("the element comes from a function that cannot be looked into")
+        if kind == "selection":
+            return self._chosen(node, index)
         return self._elementwise(node, index)
 
     def _argument_shape(self, argument: Argument) -> Shape:
@@ -121,6 +123,9 @@ class _Slice:
                 return values[1] if a.less(values[0], values[1]) else values[0]
             case "minimum":
                 return values[1] if a.less(values[1], values[0]) else values[0]
+            case "kink":
+                x, at, below, above = values
+                return above if a.less(at, x) else below if a.less(x, at) else self._middle(below, above)
             case "greater":
                 return a.less(values[1], values[0])
             case "less":
@@ -130,6 +135,28 @@ class _Slice:
             case "less_equal":
                 return not a.less(values[1], values[0])
         return a.apply(node.primitive, *values)
+
+    def _middle(self, x: Any, y: Any) -> Any:
+        a = self.arithmetic
+        return a.apply("multiply", a.apply("add", x, y), a.number(0.5))
+
+    def _chosen(self, node: Node, index: Index) -> Any:
+        """The cotangent where an element is the extreme one of its line, half of it where several are."""
+        a, static = self.arithmetic, dict(node.static)
+        axes, shape = static["axis"], self._argument_shape(node.arguments[0])
+        passed = self._fetch(node.arguments[1], tuple(0 if d in axes else i for d, i in enumerate(index)))
+        own, base, several = self._fetch(node.arguments[0], index), list(index), False
+        zero, less = a.number(0.0), a.less
+        if not static["largest"]:
+            less = lambda x, y: a.less(y, x)  # noqa: E731
+        for position in itertools.product(*(range(shape[d]) for d in axes)):
+            for d, p in zip(axes, position, strict=True):
+                base[d] = p
+            other = self._fetch(node.arguments[0], tuple(base))
+            if less(own, other):
+                return zero
+            several = several or (tuple(base) != index and not less(other, own))
+        return self._middle(passed, zero) if several else passed
 
     def _reduce(self, node: Node, index: Index) -> Any:
         static: Mapping[str, Any] = dict(node.static)

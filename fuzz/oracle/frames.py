@@ -22,7 +22,7 @@ from fuzz.oracle.program import Node
 Real: TypeAlias = NDArray[Any]
 
 
-_COPIES = frozenset({"negative", "absolute", "maximum", "minimum", "where", "max", "min", "gather"})
+_COPIES = frozenset({"negative", "absolute", "maximum", "minimum", "where", "max", "min", "gather", "kink", "chosen"})
 """Primitives whose result is one of their operands, but for its sign."""
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.special
 from msgspec import Struct
 
+from fuzz.oracle.kinks import chosen, kinked
 from fuzz.oracle.program import OPAQUE
 from strategies.contract import Shape
 
@@ -23,7 +24,7 @@ class Primitive(Struct, frozen=True):
     name: str
     function: Callable[..., Any]
     kind: str
-    """elementwise | view | gather | reduction | scan | matmul | opaque"""
+    """elementwise | view | gather | reduction | scan | selection | matmul | opaque"""
     static: tuple[str, ...] = ()
 
     @property
@@ -31,7 +32,7 @@ class Primitive(Struct, frozen=True):
         """Number of array operands."""
         if isinstance(self.function, np.ufunc):
             return int(self.function.nin)
-        return {"where": 3, "matmul": 2, "gather": 2}.get(self.name, 1)
+        return {"where": 3, "matmul": 2, "gather": 2, "kink": 4, "chosen": 2}.get(self.name, 1)
 
     def complete(self, shapes: Sequence[Shape], given: Mapping[str, Any]) -> dict[str, Any]:
         """Static arguments in canonical form, with the reduction length."""
@@ -65,7 +66,7 @@ def shape_of(primitive: Primitive, shapes: Sequence[Shape], static: Mapping[str,
     with np.errstate(all="ignore"):
         if primitive.kind == "elementwise":
             return tuple(np.broadcast_shapes(*shapes))
-        if primitive.kind == "scan":
+        if primitive.kind in ("scan", "selection"):
             return tuple(shapes[0])
         if primitive.kind == "matmul":
             return (*np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2]), shapes[0][-2], shapes[1][-1])
@@ -112,7 +113,10 @@ PRIMITIVES: dict[str, Primitive] = {
         *_elementwise(np.greater, np.greater_equal, np.less, np.less_equal),
         # the oracle's own in longdouble, of which scipy.special has no loop: see errorfunctions, loggamma
         *_elementwise(scipy.special.erf, scipy.special.erfc, scipy.special.erfinv, scipy.special.gammaln),
+        *_elementwise(scipy.special.psi),
         Primitive("where", np.where, "elementwise"),
+        Primitive("kink", kinked, "elementwise"),
+        Primitive("chosen", chosen, "selection", ("axis", "largest")),
         Primitive("reshape", np.reshape, "view", ("shape",)),
         Primitive("transpose", np.transpose, "view", ("axes",)),
         Primitive("broadcast_to", np.broadcast_to, "view", ("shape",)),

@@ -16,7 +16,9 @@ from fuzz.oracle import opaque, products
 from fuzz.oracle.errorfunctions import erf, erfc, erfinv
 from fuzz.oracle.frames import Frame, Operand, Real
 from fuzz.oracle.functions import gammaln, sign, wave
+from fuzz.oracle.kinks import chosen_rule, kink_rule
 from fuzz.oracle.passes import absolute
+from fuzz.oracle.polygamma import psi
 from fuzz.oracle.program import OPAQUE
 
 Rule = Callable[[Frame], None]
@@ -341,7 +343,10 @@ RULES: dict[str, Rule] = {
     "arctanh": _elementary(np.arctanh, lambda x, z: 1.0 / ((1.0 - x) * (1.0 + x))),
     "erfinv": _elementary(erfinv, lambda x, z: (math.sqrt(math.pi) / 2.0) * np.exp(z * z)),
     "gammaln": gammaln,
+    "psi": psi,
     "sign": sign,
+    "kink": kink_rule,
+    "chosen": chosen_rule,
     "greater": _comparison(np.greater),
     "greater_equal": _comparison(np.greater_equal),
     "less": _comparison(np.less),

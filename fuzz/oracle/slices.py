@@ -11,7 +11,7 @@ from strategies.contract import Shape
 
 UNAFFORDABLE = 10**15
 """For elements of a function that cannot be looked into: none can be evaluated by itself."""
-_REPEATED = ("reduction", "scan", "matmul")
+_REPEATED = ("reduction", "scan", "matmul", "selection")
 """Kinds whose result costs an operation for every term."""
 
 
@@ -66,6 +66,11 @@ def _operand(node: Node, shape: Shape, box: Sequence[int]) -> tuple[list[int], i
         else:
             needed = [shape[d] if d in axes else next(rest) for d in range(len(shape))]
         return needed, math.prod(shape[axis] for axis in axes)
+    if kind == "selection":
+        static_axes = static["axis"]
+        return [1 if size == 1 else size if d in static_axes else box[d] for d, size in enumerate(shape)], math.prod(
+            shape[d] for d in static_axes
+        )
     if kind == "scan":
         return [size if d == static["axis"] else box[d] for d, size in enumerate(shape)], shape[static["axis"]]
     if kind == "matmul":

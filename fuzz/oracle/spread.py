@@ -30,6 +30,8 @@ def arriving(node: Node, masks: Sequence[Any], values: Sequence[Any]) -> Any:
     """Elements of one node computed from a marked element of an operand. max and min look at both their operands."""
     if node.primitive in ("maximum", "minimum"):
         return np.logical_or(*masks)
+    if node.primitive == "kink":
+        return np.logical_or(masks[0], masks[1]) | _sides(list(masks), list(values))
     return _through(node.primitive, dict(node.static), list(masks), list(values))
 
 
@@ -59,11 +61,20 @@ def _outside(program: Program, argument: Argument) -> Any | None:
     return PRIMITIVES[node.primitive].function(source, **call_arguments(static))
 
 
+def _sides(masks: list[Any], values: list[Any]) -> Any:
+    """Of a kink: the side taken, both where it is met."""
+    x, at, below, above = masks
+    over, under = np.greater(values[0], values[1]), np.less(values[0], values[1])
+    return np.logical_or(x, at) & ~(over | under) | np.where(over, above, np.where(under, below, below | above))
+
+
 def _through(name: str, static: dict[str, Any], masks: list[Any], values: list[Any]) -> Any:
     if not masks:
         return False
     if name == "where":
         return np.where(np.asarray(values[0]) != 0, masks[1], masks[2])
+    if name == "kink":
+        return _sides(masks, values)
     if name == "maximum":
         return np.where(np.greater_equal(values[0], values[1]), masks[0], masks[1])
     if name == "minimum":
@@ -75,6 +86,10 @@ def _through(name: str, static: dict[str, Any], masks: list[Any], values: list[A
         return np.any(masks[0], axis=static["axis"], keepdims=static["keepdims"])
     if primitive.kind == "gather":
         return taken(masks[0], masks[1], **static)
+    if primitive.kind == "selection":
+        compared = np.any(masks[0], axis=static["axis"], keepdims=True)
+        passed = np.not_equal(primitive.function(np.asarray(values[0]), np.ones(np.shape(values[1])), **static), 0)
+        return compared | (passed & masks[1])
     if primitive.kind == "scan":
         return np.logical_or.accumulate(masks[0], axis=static["axis"])
     if primitive.kind == "opaque":  # whatever it does, an element may depend on any

@@ -26,6 +26,16 @@ class Tracer(NDArrayOperatorsMixin):
         self._nodes, self._number, self._layout = nodes, number, layout
 
     @property
+    def number(self) -> int:
+        """Of its node."""
+        return self._number
+
+    @property
+    def layout(self) -> Layout:
+        """Where its elements lie: in a buffer of its own, unless it is a view."""
+        return self._layout or whole(self._number, self.shape)
+
+    @property
     def shape(self) -> Shape:
         return self._nodes[self._number].shape
 
@@ -43,6 +53,10 @@ class Tracer(NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Tracer:
         return self._emit("getitem", (self,), {"key": key if isinstance(key, tuple) else (key,)})
+
+    def primitive(self, name: str, arguments: Sequence[Any], static: Mapping[str, Any]) -> Tracer:
+        """A primitive that is no function of NumPy (fuzz.oracle.kinks)."""
+        return self._emit(name, arguments, static)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Tracer:
         if method == "reduce":
@@ -112,7 +126,7 @@ class Tracer(NDArrayOperatorsMixin):
 
     def _rearranged(self, primitive: Primitive, static: dict[str, Any]) -> Tracer:
         """A view where NumPy would give one, else a gather."""
-        layout = self._layout or whole(self._number, self.shape)
+        layout = self.layout
         positions, shared = layout.through(primitive, static)
         if not shared:
             self._nodes.append(gathered(self._nodes, layout.base, positions, 0.0))
@@ -125,7 +139,7 @@ class Tracer(NDArrayOperatorsMixin):
         if mode != "constant":
             raise TraceError(f"pad: mode {mode!r} is not supported by the oracle: use 'constant'")
         assert isinstance(array, Tracer)
-        layout = array._layout or whole(array._number, array.shape)
+        layout = array.layout
         self._nodes.append(gathered(self._nodes, layout.base, layout.padded(widths), float(constant_values)))
         return Tracer(self._nodes, len(self._nodes) - 1)
 

@@ -17,7 +17,7 @@ def island(contract: Contract, dims: Mapping[str, int]) -> dict[str, int]:
     sized = {dim.name: max(dims[dim.name], dim.minimum, 1) for dim in contract.dims}
     sized = sizes.within(contract, sized, BUDGET)
     growing = [d.name for d in contract.dims if d.batch and all(d.name in spec.dims for spec in contract.inputs)]
-    while growing and max(math.prod(spec.shape(sized)) for spec in contract.inputs) < ROOM:
+    while growing and max(math.prod(shape) for shape in contract.shapes(sized).values()) < ROOM:
         larger = {name: 2 * size if name == growing[0] else size for name, size in sized.items()}
         if sizes.work(contract, larger) > BUDGET:
             break

@@ -71,7 +71,7 @@ class Parameters:
             for index in self._indices:
                 arrays = {
                     name: np.empty(shape, np.dtype(problem.home))
-                    for name, shape in self._contract.shapes(dict(problem.dims)).items()
+                    for name, shape in self._contract.shapes(dict(problem.dims), attributes).items()
                 }
                 draw(problem, self._contract, self._seed, index, arrays)
                 yield Specimen(problem, target, arrays)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from results.accuracy import EXHAUSTIVE
-from results.contents import accuracy, findings, operators, rates, setting, why
+from results.contents import accuracy, closer, findings, operators, rates, setting, why
 from results.contents.table import Table
 from results.html import escape, points
 from results.html.colours import colours, legend
@@ -51,6 +51,7 @@ def sections(results: Results, known: Sorted | None, scripts: Mapping[str, findi
         Section("decision", "The decision that was asked for", _table(why.decisions(results))),
         Section("operators", "Operators and targets", _operators(results, lines)),
         Section("pairs", "Targets against each other", _table(why.pairs(results))),
+        Section("closer", closer.TITLE, _closer(results)),
         Section("scatter", "Error against amplification", _scatter(results, colour)),
         Section("rates", "How often, with intervals", _rates(results, colour)),
         Section("ladder", "The ladder of relative errors", _ladder(lines)),
@@ -64,6 +65,13 @@ def sections(results: Results, known: Sorted | None, scripts: Mapping[str, findi
         Section("reading", "How to read this", how_to_read(_occurred(results))),
     ]
     return [section for section in made if section.body]
+
+
+def _closer(results: Results) -> str:
+    content = closer.closer(results)
+    if content is None:
+        return ""
+    return table(content) if content.rows else notes(content.notes)
 
 
 def _colours(results: Results, lines: Sequence[operators.Line]) -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from results.accuracy import EXHAUSTIVE
-from results.contents import accuracy, operators, rates, setting, why
+from results.contents import accuracy, closer, operators, rates, setting, why
 from results.contents.findings import Item, found
 from results.contents.rates import Rates
 from results.contents.table import Table
@@ -50,6 +50,7 @@ def _campaign(results: Results, known: Sorted | None) -> str:
         *_section("The decision that was asked for", _optional(why.decisions(results))),
         *_section("Operators and targets", _table(operators.everything(results, lines))),
         *_section("Targets against each other", _optional(why.pairs(results))),
+        *_section(closer.TITLE, _closer(results)),
         *_section("How often", _rates(rates.rates(results))),
         *_section("Against the published rate", _list(why.published_lines(results))),
         *_section("How outliers arise (relative error above 1e-1)", _list(why.outlier_lines(results))),
@@ -65,6 +66,13 @@ def _campaign(results: Results, known: Sorted | None) -> str:
 def _section(title: str, body: str) -> list[str]:
     """Heading and body; nothing where there is nothing to say."""
     return [f"#### {title}", body] if body else []
+
+
+def _closer(results: Results) -> str:
+    content = closer.closer(results)
+    if content is None:
+        return ""
+    return _table(content) if content.rows else _list(content.notes)
 
 
 def _optional(content: Table | None) -> str:

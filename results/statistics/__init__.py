@@ -7,6 +7,7 @@
 | how often, with several trials of each problem             | `clustered`   |
 | as often as published, as another campaign                 | `proportions` |
 | which of two backends fails more often on the same trials  | `paired`      |
+| which of two formulations is closer to the truth           | `closer`      |
 | how bad once in a million trials                           | `tail`        |
 | off to one side                                            | `bias`        |
 | growing with the number of terms                           | `growth`      |
