@@ -226,18 +226,19 @@ class _Trial:
         """The same target under the variants of the cell; `outcome` and `plain` are of the call as it is."""
         if not (self.cell.variants and isinstance(outcome, Ran)):
             return
-        varying = Varying(self.bench, self.context, self._assessor, self.index, self.cell.targets[number])
-        plain_call = varying.unwrapped(outcome, plain)
+        target = self.cell.targets[number]
+
+        def call(variant: str) -> Outcome:
+            return self.session.run(
+                self.bench, target, CAMPAIGN, self.index, self.cell.number(number, variant), variant
+            )
+
+        varying = Varying(self.bench, self.context, self._assessor, self.index, target, call)
+        unwrapped = varying.unwrapped(outcome, plain)
         for variant in self.cell.variants:
-            call = self.cell.number(number, variant)
-
-            def run(call: int = call, variant: str = variant) -> Outcome:
-                target = self.cell.targets[number]
-                return self.session.run(self.bench, target, CAMPAIGN, self.index, call, variant)
-
-            death = self.deaths.get(call)
-            found = run() if death is None else Failure(death.verdict, death.error, outcome.implementation)
-            for row in varying.rows(variant, found, plain_call, self._first):
+            death = self.deaths.get(self.cell.number(number, variant))
+            found = call(variant) if death is None else Failure(death.verdict, death.error, outcome.implementation)
+            for row in varying.rows(variant, found, unwrapped, self._first):
                 yield row | {"input_digest": self.digest}
 
     def _target_rows(self, number: int, outcome: Outcome) -> list[Row]:

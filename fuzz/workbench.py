@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from fuzz.allocator import return_freed_pages
 from fuzz.backends import backend
 from fuzz.backends.base import Array, Request
 from fuzz.buffers import Arena
+from fuzz.extensions import loaded_files
 from fuzz.measure import BoundFigures, BoundYardstick, PairYardstick, Yardstick
 from fuzz.operators import operator
 from fuzz.oracle.bound import Bound, Truth, bound
@@ -181,7 +182,12 @@ class Bench:
             request=request,
             shapes=self.output_shapes,
             shapes_at=self._output_shapes_at,
+            formula=self._formula,
+            backend=found.name,
+            target=target.spelling(""),
             declared=found.options,
+            layouts=found.layouts,
+            extensions=loaded_files,
             parts=parts,
             plain=self.prepared(target).call,
         )
@@ -190,6 +196,10 @@ class Bench:
         """Shapes of the outputs at other dims."""
         program = self.operator.program(self.contract.shapes(dims), dict(self.problem.attributes))
         return program.output_shapes()
+
+    def _formula(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """The program in float64, plainly, once: its buffers are dropped."""
+        return tuple(plain(self.program, list(inputs), "float64"))
 
     @property
     def nbytes(self) -> int:

@@ -41,6 +41,7 @@ class TorchBackend(Backend):
     module = "torch"
     install = "pip install 'ulpfuzz[torch]'"
     options = OPTIONS
+    layouts = ("strided", "offset", "F", "channels_last")  # it has no negative strides
 
     def devices(self) -> tuple[str, ...]:
         return ("cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count())))

@@ -10,11 +10,15 @@ import re
 from collections.abc import Iterable
 
 from fuzz.errors import UserError, unknown
-from fuzz.variants import batches, repeats
+from fuzz.variants import batches, layouts, permutations, positions, processes, repeats, settings
 from fuzz.variants.base import Family, Variant
 from strategies.contract import ContractError
 
-FAMILIES: dict[str, Family] = {family.name: family for module in (repeats, batches) for family in module.FAMILIES}
+FAMILIES: dict[str, Family] = {
+    family.name: family
+    for module in (repeats, batches, positions, layouts, permutations, settings, processes)
+    for family in module.FAMILIES
+}
 ALL = "all"
 _FORM = re.compile(r"(?P<family>[a-z_]+)(?:\[(?P<value>[^\[\]]*)\])?")
 

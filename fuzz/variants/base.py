@@ -6,7 +6,7 @@ layouts or options, and moves data into their buffers and out of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -29,8 +29,17 @@ class Around(Struct, frozen=True):
     """Of the outputs."""
     shapes_at: Callable[[Mapping[str, int]], tuple[Shape, ...]]
     """Those of the outputs at other dims."""
+    formula: Callable[[Sequence[Array]], tuple[Array, ...]]
+    """The operator's reference in float64, plainly, on inputs of these shapes."""
+    backend: str
+    target: str
+    """Its spelling, dtype included."""
     declared: tuple[OptionSpec, ...]
     """Options of the backend."""
+    layouts: tuple[str, ...]
+    """Memory layouts that its kernels take."""
+    extensions: Callable[[], tuple[str, ...]]
+    """Files that register operators and backends beyond those of ulpfuzz."""
     parts: Parts
     """Kernels of other forms of the same call."""
     plain: Callable[[], tuple[Array, ...]]

@@ -8,15 +8,18 @@ from fuzz.backends.base import Array, Unsupported
 from fuzz.variants.axes import Batch, batch_of, part_of
 from fuzz.variants.base import Around, Family, Wrapped
 from fuzz.variants.parts import Part
+from fuzz.variants.settings import with_option
 from fuzz.variants.values import whole
 
 MOST_CALLS = 256
 """Pieces of a batch: more calls than this would measure the calling."""
 ALL_BUT_ONE = "n-1"
+LIBRARY = ("vmap", "map")
+"""The library's own loops over slices of one, where a backend has them as its option `batch`."""
 
 
 def _size(text: str) -> str:
-    return text if text == ALL_BUT_ONE else whole(text, "batch size")
+    return text if text in (ALL_BUT_ONE, *LIBRARY) else whole(text, "batch size")
 
 
 def pieces(around: Around, batch: Batch, sizes: list[int]) -> Wrapped:
@@ -55,6 +58,8 @@ def _room(before: list[Array], around: Around, results: tuple[Array, ...]) -> li
 
 
 def _batch(around: Around, value: str) -> Wrapped:
+    if value in LIBRARY:
+        return with_option(around, "batch", value)
     batch = batch_of(around)
     size = batch.size - 1 if value == ALL_BUT_ONE else int(value)
     if not 0 < size < batch.size:
@@ -69,9 +74,10 @@ def _batch(around: Around, value: str) -> Wrapped:
 
 BATCH = Family(
     "batch",
-    "the batch in pieces of so many, the last one smaller; n-1: all but one, and that one by itself",
+    "the batch in pieces of so many, the last one smaller; n-1: all but one, and that one by itself; vmap, map: slices "
+    "of one in the library's own loop",
     "batch_variant",
-    ("1", "2", "3", "4", "8", "16", "32", "64", ALL_BUT_ONE),
+    ("1", "2", "3", "4", "8", "16", "32", "64", ALL_BUT_ONE, *LIBRARY),
     _size,
     _batch,
 )
