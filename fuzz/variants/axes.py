@@ -44,7 +44,7 @@ def batch_of(around: Around) -> Batch:
         outputs = _output_axes(around, dim)
         if outputs is not None:
             return Batch(dim.name, around.dims[dim.name], inputs, outputs)
-    raise Unsupported(f"{contract.operator} has no batch dim that all its outputs have")
+    raise Unsupported("the operator has no batch dim that all its outputs have")
 
 
 def part_of(values: Array, axis: int | None, start: int, stop: int) -> Array:

@@ -63,11 +63,9 @@ def _batch(around: Around, value: str) -> Wrapped:
     batch = batch_of(around)
     size = batch.size - 1 if value == ALL_BUT_ONE else int(value)
     if not 0 < size < batch.size:
-        raise Unsupported(f"the batch has {batch.size} ({batch.dim}): there is no smaller one of {value}")
+        raise Unsupported(f"the batch ({batch.dim}) has {batch.size}")
     if -(-batch.size // size) > MOST_CALLS:
-        raise Unsupported(
-            f"a batch of {batch.size} ({batch.dim}) in pieces of {size} takes more than {MOST_CALLS} calls"
-        )
+        raise Unsupported(f"pieces of a batch ({batch.dim}) of {batch.size}: more than {MOST_CALLS} calls")
     full, rest = divmod(batch.size, size)
     return pieces(around, batch, [size] * full + [rest] * bool(rest))
 

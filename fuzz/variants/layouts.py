@@ -14,8 +14,7 @@ def _layout(around: Around, value: str) -> Wrapped:
     if value == TRANSPOSED:
         return _transposed(around)
     if value not in around.layouts:
-        taken = ", ".join(around.layouts) or "contiguous ones only"
-        raise Unsupported(f"kernels of {around.backend} take no arrays with layout {value}: {taken}")
+        raise Unsupported(f"kernels of {around.backend} take no arrays of this layout")
     inputs = around.request.inputs
     memory = memory_for(value, [array.shape for array in inputs.values()])
     part = around.parts.get({name: array.shape for name, array in inputs.items()}, around.shapes, memory=memory)
@@ -32,7 +31,7 @@ def _transposed(around: Around) -> Wrapped:
     """A matrix transposed and worked along its other axis."""
     inputs, along = around.request.inputs, around.request.attributes.get("axis")
     if len(inputs) != 1 or not isinstance(along, int) or any(array.ndim != 2 for array in inputs.values()):
-        raise Unsupported(f"{around.contract.operator} does not work along an axis of one matrix")
+        raise Unsupported("the operator does not work along an axis of one matrix")
     other = 0 if along % 2 else -1
     ((name, values),) = inputs.items()
     shapes = tuple(shape[::-1] for shape in around.shapes)  # reversing a vector's shape changes nothing

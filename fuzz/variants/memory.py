@@ -84,5 +84,5 @@ def memory_for(name: str, shapes: list[Shape]) -> Memory:
     memory = MEMORIES[name]
     exactly = name == "channels_last"
     if not any(len(shape) == memory.rank if exactly else len(shape) >= memory.rank for shape in shapes):
-        raise Unsupported(f"layout {name} is about inputs of {memory.rank} dims: there is none here")
+        raise Unsupported(f"there are no inputs of {memory.rank} dims")
     return memory

@@ -64,7 +64,7 @@ def _order(around: Around, value: str) -> Order:
         here, there = around.formula(trial), order.back(around.formula(order.changed(trial)))
         if all(np.allclose(a, b, rtol=_AGREE, atol=_AGREE, equal_nan=True) for a, b in zip(here, there, strict=True)):
             return order
-    raise Unsupported(f"{around.contract.operator} has no dim of two terms or more that may be summed in any order")
+    raise Unsupported("the operator has no dim of two terms or more that may be summed in any order")
 
 
 def _summed(around: Around, dim: DimSpec) -> bool:

@@ -43,7 +43,7 @@ def beside(around: Around, before: int, behind: int) -> Wrapped:
 def _length(around: Around, value: str) -> Wrapped:
     batch, first = batch_of(around), int(value)
     if not 0 < first < batch.size:
-        raise Unsupported(f"the batch has {batch.size} ({batch.dim}): there are no {first} rows and others")
+        raise Unsupported(f"the batch ({batch.dim}) has {batch.size}")
     return pieces(around, batch, [first, batch.size - first])
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from fuzz.backends.base import Array
 from fuzz.variants.base import Around, Family, Wrapped
 from fuzz.variants.values import none
+from strategies.contract import Scalar
 from strategies.precision import precision
 
 _CHILD = "from fuzz.variants.processes import child; child(__import__('sys').argv[1])"
@@ -78,7 +79,7 @@ def child(folder: str) -> None:
     (place / f"{_ANSWER}.json").write_text(json.dumps(about))
 
 
-def _number(value: object) -> object:
+def _number(value: Scalar) -> Scalar:
     """Floats were written as text, which has all their bits; texts stay texts."""
     if isinstance(value, str):
         with contextlib.suppress(ValueError):

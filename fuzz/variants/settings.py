@@ -11,11 +11,11 @@ def with_option(around: Around, name: str, value: str) -> Wrapped:
     """The kernel with an option of the backend at another value. Unsupported where it has no such option or value."""
     spec = next((spec for spec in around.declared if spec.name == name), None)
     if spec is None or (spec.choices and value not in spec.choices):
-        raise Unsupported(f"{around.backend} has no option {name}={value}")
+        raise Unsupported(f"{around.backend} has no option {name} with such a value")
     if around.request.options.get(name, spec.default) != spec.default:
         raise Unsupported(f"the target sets the option {name} itself")
     if value == spec.default:
-        raise Unsupported(f"{name}={value} is what the target does anyway")
+        raise Unsupported(f"{name} has this value anyway")
     inputs = around.request.inputs
     shapes = {key: array.shape for key, array in inputs.items()}
     part = around.parts.get(shapes, around.shapes, options={name: value})
