@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fuzz.backends.base import Array, Implementation, Unsupported
 from fuzz.refusal import refuses
@@ -41,6 +41,8 @@ class Ran(Struct, frozen=True):
     values: tuple[Array, ...]
     seconds: float
     implementation: Implementation
+    told: str = ""
+    """What a call under a variant has to say of itself."""
 
 
 Outcome: TypeAlias = Ran | Failure
@@ -66,16 +68,24 @@ class NoBreadcrumb:
 
 
 def execute(
-    bench: Bench, target: Target, purpose: str, mark: Callable[[str], None], clear: Callable[[], None]
+    bench: Bench,
+    target: Target,
+    purpose: str,
+    mark: Callable[[str], None],
+    clear: Callable[[], None],
+    variant: str = "",
 ) -> Outcome:
-    """Compile if needed and call `target` on the arena of `purpose`. Python errors become a Failure; deaths do not."""
+    """Compile if needed and call `target` on the arena of `purpose`, or under a variant on that of the campaign.
+
+    Python errors become a Failure; deaths do not.
+    """
     implementation: Implementation | None = None
     try:
         implementation = target.implementation(bench.problem.operator)
-        if not bench.has_kernel(target, purpose):
+        if not (bench.has_varied(target, variant) if variant else bench.has_kernel(target, purpose)):
             mark(COMPILE)
         with Arithmetic():
-            prepared = bench.prepared(target, purpose)
+            prepared = bench.varied(target, variant) if variant else bench.prepared(target, purpose)
         mark(RUN)
         with Arithmetic():
             start = time.perf_counter()
@@ -91,14 +101,15 @@ def execute(
         message = _message(error)
         if any(words in message for words in _NO_MEMORY):
             return Failure("out_of_memory", _CAUGHT + message, implementation)
-        if isinstance(error, Exception) and refuses(bench, target, purpose, message):
+        if not variant and isinstance(error, Exception) and refuses(bench, target, purpose, message):
             return Failure("unsupported", message, implementation)
         return Failure("raised", message, implementation)
     finally:
         clear()
     if prepared.overrun():
         return Failure("out_of_bounds_write", _OVERRUN, implementation)
-    return checked(values, bench, target, seconds, implementation)
+    outcome = checked(values, bench, target, seconds, implementation)
+    return structs.replace(outcome, told=prepared.told()) if isinstance(outcome, Ran) else outcome
 
 
 def survived(error: str) -> bool:

@@ -22,6 +22,13 @@ OPERATOR_GROUP = "ulpfuzz.operators"
 
 _loaded: dict[str, list[str]] = {}
 """What each file or entry point registered: loading one again (a worker, a second flag) is a no-op."""
+_files: dict[str, None] = {}
+"""Paths of the extension files loaded in this process."""
+
+
+def loaded_files() -> tuple[str, ...]:
+    """Paths of the extension files loaded so far."""
+    return tuple(_files)
 
 
 def load_extension(path: Path) -> list[str]:
@@ -42,6 +49,7 @@ def load_extension(path: Path) -> list[str]:
                     f"extension {path} registers nothing: end it with register(...) from fuzz.extend or fuzz.operators"
                 )
             _loaded[name] = added()
+            _files[str(resolved)] = None
     return list(_loaded[name])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +19,7 @@ from fuzz.judging.judge import Judgement
 from fuzz.judging.nearest import Nearest, nearest
 from fuzz.judging.pairs import pair_rows
 from fuzz.judging.unchanged import unchanged
+from fuzz.judging.varying import Varying
 from fuzz.measure import Measurement
 from fuzz.oracle.arithmetic import Arithmetic, adjudicator
 from fuzz.targets import Target
@@ -37,10 +38,27 @@ class Cell(Struct, frozen=True):
     problem: Problem
     targets: tuple[Target, ...]
     pairs: tuple[tuple[int, int], ...] = ()
+    variants: tuple[str, ...] = ()
+    """Ways of calling each target, besides the plain one (canonical ids of fuzz.variants)."""
+
+    def call(self, number: int) -> tuple[Target, str]:
+        """The target and the variant of a call of a trial. Calls are counted through all targets plain, then through
+        all under the first variant, and so on."""
+        variant, target = divmod(number, len(self.targets))
+        return self.targets[target], self.variants[variant - 1] if variant else ""
+
+    def number(self, target: int, variant: str) -> int:
+        """Inverse of `call`, for a target by its position."""
+        return target + len(self.targets) * (self.variants.index(variant) + 1 if variant else 0)
+
+    def spelled(self, number: int) -> str:
+        """A call of a trial for messages: the target, and the variant where there is one."""
+        target, variant = self.call(number)
+        return target.spelling(self.problem.home) + (f" under {variant}" if variant else "")
 
 
 class Death(Struct, frozen=True):
-    """A target that ended an earlier worker on this trial: its row, without running it again."""
+    """A call that ended an earlier worker on this trial: its row, without running it again."""
 
     verdict: str
     error: str
@@ -76,8 +94,8 @@ class Session:
             self.compiling += time.process_time() - self._compiling_since
         self._compiling_since = time.process_time() if stage == COMPILE else None
 
-    def run(self, bench: Bench, target: Target, purpose: str, index: int, number: int) -> Outcome:
-        """Run target number `number` of trial `index` under the breadcrumb."""
+    def run(self, bench: Bench, target: Target, purpose: str, index: int, number: int, variant: str = "") -> Outcome:
+        """Run call number `number` of trial `index` under the breadcrumb."""
 
         def mark(stage: str) -> None:
             self.enter(stage)
@@ -87,7 +105,7 @@ class Session:
             self.enter("")
             self.breadcrumb.clear()
 
-        return execute(bench, target, purpose, mark, clear)
+        return execute(bench, target, purpose, mark, clear, variant)
 
     @cached_property
     def arithmetic(self) -> Arithmetic | None:
@@ -107,7 +125,7 @@ def run_trial(
     """All rows of trial `index`.
 
     `ladder` runs the other precision even if nothing looks suspicious (the first trial of a problem); `deaths` maps
-    target numbers to what killed an earlier worker there.
+    numbers of calls (Cell.call) to what killed an earlier worker there.
     """
     return _Trial(cell, seed, index, session, ladder, deaths or {}).run()
 
@@ -131,7 +149,7 @@ class _Trial:
             output_names=tuple(spec.name for spec in contract.outputs),
             reduction_length=self.bench.reduction_length,
         )
-        self._number = 0
+        self._number, self._first = 0, ladder
         self._nearest: dict[tuple[str, int], Nearest] = {}
         self._plain: dict[Target, tuple[Array, ...]] = {}
         """Outputs of targets that have none of the options which may not change a bit."""
@@ -164,7 +182,8 @@ class _Trial:
             self._keep_plain(outcomes)
             for number in numbers:
                 self._number = number
-                self._target_rows(number, outcomes[number])
+                plain = self._target_rows(number, outcomes[number])
+                self.result.rows += self._variant_rows(number, outcomes[number], plain)
         if unsafe:
             place = {target.spelling(self.problem.home): number for number, target in enumerate(targets)}
             self.result.rows.sort(key=lambda row: place[str(row["target"])])
@@ -203,8 +222,28 @@ class _Trial:
     def _run(self, bench: Bench, target: Target, purpose: str) -> Outcome:
         return self.session.run(bench, target, purpose, self.index, self._number)
 
-    def _target_rows(self, number: int, outcome: Outcome) -> None:
+    def _variant_rows(self, number: int, outcome: Outcome, plain: Sequence[Row]) -> Iterator[Row]:
+        """The same target under the variants of the cell; `outcome` and `plain` are of the call as it is."""
+        if not (self.cell.variants and isinstance(outcome, Ran)):
+            return
         target = self.cell.targets[number]
+
+        def call(variant: str) -> Outcome:
+            return self.session.run(
+                self.bench, target, CAMPAIGN, self.index, self.cell.number(number, variant), variant
+            )
+
+        varying = Varying(self.bench, self.context, self._assessor, self.index, target, call)
+        unwrapped = varying.unwrapped(outcome, plain)
+        for variant in self.cell.variants:
+            death = self.deaths.get(self.cell.number(number, variant))
+            found = call(variant) if death is None else Failure(death.verdict, death.error, outcome.implementation)
+            for row in varying.rows(variant, found, unwrapped, self._first):
+                yield row | {"input_digest": self.digest}
+
+    def _target_rows(self, number: int, outcome: Outcome) -> list[Row]:
+        target = self.cell.targets[number]
+        found: list[Row] = []
         for output in range(len(self.bench.output_shapes)):
             row = self.context.row(self.index, output, target, "truth", outcome.implementation)
             row["input_digest"] = self.digest
@@ -213,7 +252,9 @@ class _Trial:
                 row["region"] = region.of_failure(self.bench, target.dtype, outcome)
             else:
                 row |= self._judged(target, output, outcome)
-            self.result.rows.append(row)
+            found.append(row)
+        self.result.rows += found
+        return found
 
     def _judged(self, target: Target, output: int, outcome: Ran) -> Row:
         found = self._assessor.assess(target, output, outcome.values[output])

@@ -5,23 +5,29 @@ from __future__ import annotations
 import gc
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from fuzz.allocator import return_freed_pages
 from fuzz.backends import backend
-from fuzz.backends.base import Array, Kernel, Request
-from fuzz.buffers import Arena, GuardedArray
+from fuzz.backends.base import Array, Request
+from fuzz.buffers import Arena
+from fuzz.extensions import loaded_files
 from fuzz.measure import BoundFigures, BoundYardstick, PairYardstick, Yardstick
 from fuzz.operators import operator
 from fuzz.oracle.bound import Bound, Truth, bound
 from fuzz.oracle.models import Model
 from fuzz.oracle.plain import plain, without_subnormals
 from fuzz.oracle.program import Program
+from fuzz.prepared import Prepared
 from fuzz.targets import Target
 from fuzz.thresholds import ACCEPT, FLAG
+from fuzz.variants import variant
+from fuzz.variants.base import Around
+from fuzz.variants.parts import Parts
+from fuzz.variants.varied import Varied
 from strategies.contract import Contract, Shape
 from strategies.precision import DType, precision
 from strategies.problem import Problem
@@ -33,30 +39,6 @@ CACHED_BYTES = 160_000_000
 (benchmarks/memory.py). Never less than one shape is kept, whatever its size."""
 KERNEL_BYTES = 1_500_000
 """Of a kernel, on average over all operators and backends, most of it in jax and TVM (benchmarks/memory.py)."""
-
-
-class Prepared:
-    """A kernel on its arena, with the outputs it may write into."""
-
-    def __init__(self, target: Target, bench: Bench, arena: Arena, forensic: bool) -> None:
-        self.target = target
-        self.implementation = target.implementation(bench.problem.operator)
-        self.guarded = [GuardedArray(shape, target.dtype, forensic) for shape in bench.output_shapes]
-        outputs = tuple(guarded.array for guarded in self.guarded)
-        self.kernel: Kernel = backend(target.backend).prepare(_request(target, bench, arena, outputs))
-        self.same_bits: tuple[str, ...] = getattr(self.kernel, "same_bits", ())  # kernels of extensions need not know
-
-    def call(self) -> tuple[Array, ...]:
-        """Run once; engine-owned outputs are poisoned first."""
-        if self.kernel.engine_owned:
-            for guarded in self.guarded:
-                guarded.poison()
-        return self.kernel()
-
-    def overrun(self) -> bool:
-        """Whether an engine-owned output was written past its end."""
-        overruns = [guarded.overrun() for guarded in self.guarded]  # each canary is restored
-        return any(overruns)
 
 
 class Rung:
@@ -163,6 +145,8 @@ class Bench:
         self.forensic = forensic
         self._rungs: dict[tuple[DType, str], Rung] = {}
         self._prepared: dict[tuple[Target, str], Prepared] = {}
+        self._varied: dict[tuple[Target, str], Varied] = {}
+        self._parts: dict[Target, Parts] = {}
         self._pairs: dict[int, PairYardstick] = {}
         self.refusals: dict[tuple[Target, str], bool] = {}
         """By target and message: whether the exception refuses an attribute value (see `fuzz.refusal`)."""
@@ -177,24 +161,65 @@ class Bench:
         """The kernel of `target` on the arena of its dtype; compiles on first use. Raises what the backend raises."""
         key = (target, purpose)
         if key not in self._prepared:
-            self._prepared[key] = Prepared(target, self, self.rung(target.dtype, purpose).arena, self.forensic)
+            request = _request(target, self, self.rung(target.dtype, purpose).arena)
+            self._prepared[key] = Prepared(backend(target.backend), request, self.output_shapes, self.forensic)
         return self._prepared[key]
+
+    def varied(self, target: Target, name: str) -> Varied:
+        """The kernel of `target` under the variant called `name`, on the campaign's inputs; compiles on first use."""
+        key = (target, name)
+        if key not in self._varied:
+            self._varied[key] = Varied(variant(name), self._around(target), self.prepared(target))
+        return self._varied[key]
+
+    def _around(self, target: Target) -> Around:
+        found, dims = backend(target.backend), dict(self.problem.dims)
+        request = _request(target, self, self.rung(target.dtype).arena)
+        parts = self._parts.setdefault(target, Parts(found, request, self.forensic))
+        return Around(
+            contract=self.contract,
+            dims=dims,
+            request=request,
+            shapes=self.output_shapes,
+            shapes_at=self._output_shapes_at,
+            formula=self._formula,
+            backend=found.name,
+            target=target.spelling(""),
+            declared=found.options,
+            layouts=found.layouts,
+            extensions=loaded_files,
+            parts=parts,
+            plain=self.prepared(target).call,
+        )
+
+    def _output_shapes_at(self, dims: Mapping[str, int]) -> tuple[Shape, ...]:
+        """Shapes of the outputs at other dims."""
+        program = self.operator.program(self.contract.shapes(dims), dict(self.problem.attributes))
+        return program.output_shapes()
+
+    def _formula(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """The program in float64, plainly, once: its buffers are dropped."""
+        return tuple(plain(self.program, list(inputs), "float64"))
 
     @property
     def nbytes(self) -> int:
         """Of all buffers, measured, and kernels, estimated."""
-        return sum(rung.nbytes for rung in self._rungs.values()) + KERNEL_BYTES * len(self._prepared)
+        kernels = len(self._prepared) + sum(map(len, self._parts.values()))
+        return sum(rung.nbytes for rung in self._rungs.values()) + KERNEL_BYTES * kernels
 
     def has_kernel(self, target: Target, purpose: str = "campaign") -> bool:
         return (target, purpose) in self._prepared
 
+    def has_varied(self, target: Target, name: str) -> bool:
+        return (target, name) in self._varied
+
     def explain(self, target: Target) -> tuple[str, ...]:
         """What the target's options amount to for this problem, a line each; Unsupported where it has no kernel."""
-        return backend(target.backend).explain(_request(target, self, self.rung(target.dtype).arena, ()))
+        return backend(target.backend).explain(_request(target, self, self.rung(target.dtype).arena))
 
     def source(self, target: Target) -> str:
         """The program that they lead to; empty where there is none to show."""
-        return backend(target.backend).source(_request(target, self, self.rung(target.dtype).arena, ()))
+        return backend(target.backend).source(_request(target, self, self.rung(target.dtype).arena))
 
     def pair(self, output: int, wide: np.dtype[Any]) -> PairYardstick:
         if output not in self._pairs:
@@ -235,7 +260,8 @@ class Workbench:
         return_freed_pages()
 
 
-def _request(target: Target, bench: Bench, arena: Arena, outputs: tuple[Array, ...]) -> Request:
+def _request(target: Target, bench: Bench, arena: Arena) -> Request:
+    """Of the kernel on an arena, without outputs."""
     return Request(
         implementation=target.implementation(bench.problem.operator),
         attributes=dict(bench.problem.attributes),
@@ -243,7 +269,7 @@ def _request(target: Target, bench: Bench, arena: Arena, outputs: tuple[Array, .
         dtype=target.dtype,
         options=target.all_options(),
         inputs=arena.views,
-        outputs=outputs,
+        outputs=(),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
@@ -28,17 +28,24 @@ class BitwiseClasses(Struct, frozen=True):
 def bitwise_classes(results: Results) -> BitwiseClasses:
     """Group the targets by `output_digest` within each trial and output; one target alone makes no class."""
     rows = results.tallied("SELECT classes, n FROM partitions ORDER BY n DESC, classes")
-    partitions = tuple((_partition(row["classes"]), row["n"]) for row in rows)
+    return split_classes([(row["classes"], row["n"]) for row in rows])
+
+
+def split_classes(splits: Iterable[tuple[str, int]], order: Callable[[str], int] = lambda name: 0) -> BitwiseClasses:
+    """Of splits as `results.partitions` writes them, with the outputs of each; names of a group in `order`."""
+    partitions = tuple((_partition(text, order), n) for text, n in splits)
     outputs = sum(n for _, n in partitions)
-    return BitwiseClasses(outputs, _always_equal(partition for partition, _ in partitions), partitions)
+    always = _always_equal(partition for partition, _ in partitions)
+    return BitwiseClasses(outputs, tuple(tuple(sorted(group, key=order)) for group in always), partitions)
 
 
-def _partition(text: str) -> Partition:
+def _partition(text: str, order: Callable[[str], int]) -> Partition:
     groups: dict[str, list[str]] = {}
     for line in text.split("\n"):
         target, _, leader = line.partition("\t")
         groups.setdefault(leader, []).append(target)
-    return tuple(sorted((tuple(found) for found in groups.values()), key=lambda group: (-len(group), group)))
+    ordered = (tuple(sorted(found, key=order)) for found in groups.values())
+    return tuple(sorted(ordered, key=lambda group: (-len(group), *map(order, group), group)))
 
 
 def _always_equal(partitions: Iterable[Partition]) -> Partition:

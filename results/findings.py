@@ -16,7 +16,7 @@ from results.outcomes import FINDINGS, NOT_RUN, RAN, among, quoted_list
 from results.quoting import quoted
 from results.rates import interval
 from results.statistics.proportions import Interval
-from results.tallies import TRIAL_KEY
+from results.tallies import PLAIN, TRIAL_KEY
 from results.verdicts import NO_VALUE
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def _ran_together(results: Results, shared: Sequence[dict[str, Any]]) -> dict[tu
         SELECT {", ".join(_TARGET)}, count(*) FILTER (ran) AS n, count(*) FILTER (not_run) AS not_run,
                count(DISTINCT problem_id) AS problems
         FROM (SELECT {", ".join(_COLUMNS[name] for name in _TARGET)}, {TRIAL_KEY},
-                     bool_or(against = 'truth' AND {RAN}) AS ran, bool_or({NOT_RUN}) AS not_run
+                     bool_or(against = 'truth' AND {RAN}) AS ran, bool_or({NOT_RUN} AND {PLAIN}) AS not_run
               FROM measurements WHERE coalesce(operator, '') IN ({operators}) AND coalesce(backend, '') IN ({backends})
               GROUP BY ALL)
         GROUP BY {", ".join(_TARGET)}

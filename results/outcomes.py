@@ -167,11 +167,12 @@ ACCUSED = f"""
 
 RAN_BY_TARGET = f"""
     SELECT {", ".join(WHO)}, count(*) FILTER (ran) AS trials, count(*) FILTER (not_run) AS not_run FROM (
-        SELECT {", ".join(WHO)}, {TRIAL_KEY}, bool_or(against = 'truth' AND {RAN}) AS ran, bool_or({NOT_RUN}) AS not_run
+        SELECT {", ".join(WHO)}, {TRIAL_KEY}, bool_or(against = 'truth' AND {RAN}) AS ran,
+               bool_or({NOT_RUN} AND {PLAIN}) AS not_run
         FROM measurements GROUP BY ALL)
     GROUP BY ALL
 """
-"""Trials that a target ran of an operator, under any variant, and those that were not run."""
+"""Trials that a target ran of an operator, under any variant, and those in which its plain call was not run."""
 
 
 def _named(columns: dict[str, str]) -> str:

@@ -23,6 +23,7 @@ from results.report_search import SEARCH, print_champions
 from results.report_setting import print_setting
 from results.report_standard import print_closing, print_standard
 from results.report_until import print_until
+from results.report_variants import print_variants
 from results.report_why import print_bitwise, print_outliers, print_published
 from results.setting import setting, undecided
 from results.tallies import AGAINST_TRUTH, against_truth
@@ -108,6 +109,7 @@ def _campaign(results: Results, console: Console, known: Sorted | None) -> None:
     print_until(results, console)
     print_outliers(results, console)
     print_bitwise(results, console)
+    print_variants(results, console)
     print_findings(results, groups, console, known if known and known.path else None)
     print_undecided(results, console)
     if results.manifest.get("recipes"):

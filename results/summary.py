@@ -31,8 +31,12 @@ from results.outcomes import (
     TRIAL_KINDS,
     WHO,
     outcomes,
+    quoted_list,
 )
 from results.partitions import partitions
+from results.variant_tables import ANY, NONE_SPLIT, NONE_VARIED, SPLITS, VARIED
+from results.variant_tables import KEYS as VARIANT_KEYS
+from results.variant_tables import MERGES as VARIANT_MERGES
 from results.verdicts import VERDICTS, verdicts_sql
 
 if TYPE_CHECKING:
@@ -46,7 +50,7 @@ SHARE = 8
 
 _STRINGS = (*(key for key in KEYS if key != "seed"), "reason", "classes")
 _FLAGS = ("found", "bare", "plain", "outlier", "blamed", "composed", "undecided", "ordered", "certified")
-_FIGURES = ("relative", "ulp", "rho", "kept", "amplification")
+_FIGURES = ("relative", "ulp", "rho", "kept", "amplification", "abs")
 _KINDS = ("plain", "outlier", "blamed", "composed", "undecided", "ordered", "certified")
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "outcomes": (*KEYS, "found", "bare", *COUNTED, *LARGEST, "amplification"),
@@ -55,6 +59,8 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "accused": ("operator", "target", "verdict", "composed", "trials", "rho"),
     "ran": (*WHO, "trials", "not_run"),
     "partitions": ("classes", "n"),
+    "varied": (*VARIANT_KEYS, "n", "equal", "abs", "rho"),
+    "splits": ("operator", "dtype", "target", "classes", "n"),
 }
 
 
@@ -71,7 +77,8 @@ SCHEMAS: dict[str, pa.Schema] = {name: _schema(columns) for name, columns in _CO
 """The tables of a summary."""
 
 _QUERIES = {"trial_kinds": TRIAL_KINDS, "reasons": REASONS, "accused": ACCUSED, "ran": RAN_BY_TARGET}
-_MADE_BY = outcomes(["several"]), _QUERIES, MERGES, list(VERDICTS), _COLUMNS, 2
+_MERGES = MERGES | VARIANT_MERGES
+_MADE_BY = outcomes(["several"]), _QUERIES, VARIED, SPLITS, _MERGES, list(VERDICTS), _COLUMNS, 2
 RECIPE = hashlib.sha256(repr(_MADE_BY).encode()).hexdigest()[:16]
 """Changes whenever a summary would: it holds the SQL, the verdicts and their order; the number counts changes of
 `results.partitions` and of the packing."""
@@ -103,7 +110,7 @@ def summary_of(ask: Callable[[str], pa.Table], pieces: Iterable[pa.Table]) -> Su
     `pieces` are tables of the same rows with the columns `results.partitions.NEEDED`, all rows of a trial in one piece.
     """
     several = ask(SEVERAL).column(0).to_pylist()
-    queries = {"outcomes": outcomes(several), **_QUERIES}
+    queries = {"outcomes": outcomes(several), **_QUERIES, **_of_variants(ask)}
     tables = {name: _typed(ask(query), name) for name, query in queries.items()}
     splits: Counter[str] = Counter()
     for piece in pieces:
@@ -113,11 +120,19 @@ def summary_of(ask: Callable[[str], pa.Table], pieces: Iterable[pa.Table]) -> Su
     return Summary(tables)
 
 
+def _of_variants(ask: Callable[[str], pa.Table]) -> dict[str, str]:
+    """Where nothing was called under a variant, its tables cost no look at the rows."""
+    varied = ask(ANY).column(0).to_pylist()
+    if not varied:
+        return {"varied": NONE_VARIED, "splits": NONE_SPLIT}
+    return {"varied": VARIED, "splits": SPLITS.replace("OPERATORS", quoted_list(map(str, varied)))}
+
+
 def added(summaries: Sequence[Summary]) -> Summary:
     """One summary of what several are of. A trial must be in one of them only."""
     connection = _connection()
     tables = {}
-    for name, query in MERGES.items():
+    for name, query in _MERGES.items():
         whole = pa.concat_tables([empty(SCHEMAS[name]), *(one.tables[name] for one in summaries)])
         connection.register(name, whole)
         tables[name] = _typed(connection.sql(query).to_arrow_table(), name)

@@ -49,8 +49,8 @@ def stream(draw_id: str, seed: int, index: int, purpose: int | str) -> np.random
 def draw(problem: Problem, contract: Contract, seed: int, index: int, into: Mapping[str, Array]) -> InputDigest:
     """Fill `into` (input name -> C-contiguous array of the home dtype) with the inputs of trial `index`.
 
-    The operator and its attributes matter to shapes at most: changing eps re-draws nothing. Raises ContractError when an
-    array is missing or has another shape, dtype or memory order than the problem says.
+    The operator and its attributes matter to shapes at most: changing eps re-draws nothing. Raises ContractError when
+    an array is missing or has another shape, dtype or memory order than the problem says.
     """
     shapes = contract.shapes(dict(problem.dims), dict(problem.attributes))
     for name, shape in shapes.items():

@@ -123,7 +123,8 @@ class OptionSpec(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True):
-    """Everything `Backend.prepare` may know. Arrays are C-contiguous, 64-byte aligned and keep their addresses.
+    """Everything `Backend.prepare` may know. Arrays are C-contiguous, 64-byte aligned and keep their addresses; inputs
+    have another layout where a variant asks for one of `Backend.layouts`.
 
     The engine refills `inputs` in place before each call. Their pages are read-only although NumPy
     calls them writeable. `outputs` have the right shapes and dtype; a kernel may write its results there, and some
@@ -179,6 +180,8 @@ class Backend:
     options: tuple[OptionSpec, ...] = ()
     differentiates: str = ""
     """What differentiates automatically here, for the texts of reports; empty where nothing does."""
+    layouts: tuple[str, ...] = ()
+    """Memory layouts of inputs, besides contiguous ones, that its kernels take (fuzz.variants.memory)."""
 
     def __init__(self) -> None:
         self.implementations: dict[str, tuple[Implementation, ...]] = {}

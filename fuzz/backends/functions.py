@@ -31,7 +31,10 @@ class FunctionBackend(Backend):
 
     A function with a parameter called `out` writes its result there (a tuple when there are several outputs): the
     engine's guarded buffer, so a write beyond its end is seen. Otherwise it returns an array or a tuple of arrays.
+    Variants of layout hand it arrays as NumPy's own slicing makes them: with strides, reversed, misaligned.
     """
+
+    layouts = ("strided", "offset", "F", "negative", "channels_last")
 
     def __init__(self, name: str, doc: str = "", *, module: str = "", install: str = "") -> None:
         super().__init__()

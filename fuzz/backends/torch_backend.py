@@ -43,6 +43,7 @@ class TorchBackend(Backend):
     install = "pip install 'ulpfuzz[torch]'"
     options = OPTIONS
     differentiates = "torch.autograd.grad"
+    layouts = ("strided", "offset", "F", "channels_last")  # it has no negative strides
 
     def devices(self) -> tuple[str, ...]:
         return ("cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count())))

@@ -81,7 +81,7 @@ class Agenda:
     def filled(self, number: int, problems: Sequence[Problem]) -> Shard:
         """The shard after its hunt, which gave `problems`."""
         targets, pairs = self._targets(number)
-        return self._pieces(number, [Cell(problem, targets, pairs) for problem in problems])
+        return self._pieces(number, [self._cell(problem, targets, pairs) for problem in problems])
 
     def _pieces(self, number: int, cells: Sequence[Cell]) -> Shard:
         alone = DRAWN[self._manifest.plan].alone
@@ -122,7 +122,7 @@ class Agenda:
     @functools.cached_property
     def cells(self) -> tuple[Cell, ...]:
         """The problems of a fixed or exhaustive plan."""
-        return tuple(record.cell() for record in self._manifest.cells)
+        return tuple(record.cell(self._manifest.variants) for record in self._manifest.cells)
 
     def _drawn_cells(self, number: int) -> list[Cell]:
         """The cell of each trial of a shard of a drawn plan: a pure function of seed, operator, dtype and number."""
@@ -134,7 +134,10 @@ class Agenda:
             seed = record.seed(self._manifest.seed)
             problems = drawn(plan, record.operator, record.home, seed, block, self.size)[: len(self.range(number))]
         targets, pairs = self._targets(number)
-        return [Cell(problem, targets, pairs) for problem in problems]
+        return [self._cell(problem, targets, pairs) for problem in problems]
+
+    def _cell(self, problem: Problem, targets: tuple[Target, ...], pairs: tuple[tuple[int, int], ...]) -> Cell:
+        return Cell(problem, targets, pairs, self._manifest.variants)
 
     def _require_population(self) -> None:
         """Problems of another population must not be added to a campaign. UserError where they would be."""

@@ -35,9 +35,9 @@ class CellRecord(Struct, frozen=True):
     targets: tuple[str, ...]
     pairs: Pairs
 
-    def cell(self) -> Cell:
+    def cell(self, variants: tuple[str, ...] = ()) -> Cell:
         problem = problem_from_plain(self.problem, operator(str(self.problem["operator"])).contract)
-        return Cell(problem, _targets(self.targets, problem.home), _positions(self.pairs, self.targets))
+        return Cell(problem, _targets(self.targets, problem.home), _positions(self.pairs, self.targets), variants)
 
 
 class SurveyRecord(Struct, frozen=True):
@@ -99,6 +99,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     at a part of its inputs, so that its kernels are compiled once."""
     targets: tuple[str, ...]
     pairs: Pairs
+    variants: tuple[str, ...] = ()
+    """Ways of calling each target besides the plain one, one by one."""
     evaluations: int | None = None
     """Of an island of a search."""
     recipes: str | None = None
@@ -151,6 +153,7 @@ def manifest_of(resolved: Resolved, shard_trials: int | None) -> Manifest:
         shard_trials=shard_trials,
         targets=tuple(sorted({name for group in groups for name in group.targets})),
         pairs=groups[0].pairs,
+        variants=resolved.variants,
         evaluations=(spec.evaluations or EVALUATIONS) if spec.plan == SEARCH else None,
         recipes=spec.recipes,
         published=spec.published.rate if spec.published else None,

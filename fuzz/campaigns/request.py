@@ -47,6 +47,8 @@ class CampaignSpec(Struct, frozen=True, rename={"problems": "problem", "dtypes":
     dtypes: tuple[str, ...] = ("float32",)
     targets: tuple[str, ...] = ()
     pairs: tuple[tuple[str, str], ...] = ()
+    variants: tuple[str, ...] = ()
+    """Ways of calling each target besides the plain one: families, single ones, or all."""
     title: str | None = None
     published: Published | None = None
     options: int = 0

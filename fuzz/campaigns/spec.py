@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 
 from fuzz.campaigns import exhaustive
 from fuzz.campaigns.budget import Ends, ends
-from fuzz.campaigns.drawing import DRAWN, ISLANDS, SEARCH
+from fuzz.campaigns.drawing import DRAWN, EXPLORE, ISLANDS, SEARCH, SURVEY
 from fuzz.campaigns.grid import grid
 from fuzz.campaigns.request import CampaignSpec, ProblemSpec
 from fuzz.campaigns.standard import expanded, named
@@ -24,6 +24,7 @@ from fuzz.operators import operator
 from fuzz.schedules import check_drawn, with_drawn
 from fuzz.targets import Target, default_targets, parse_target, require_installed, require_offer
 from fuzz.trial import Cell
+from fuzz.variants import expanded as expanded_variants
 from results.fail_on import PLANS as PLANS_WITH_RATES
 from results.fail_on import parse_fail_on, require_plan
 from strategies.contract import Contract, ContractError
@@ -35,6 +36,7 @@ from strategies.problem import Problem, make_problem
 from strategies.recipes import ParameterError
 
 PLANS = ("fixed", *DRAWN, exhaustive.NAME)
+PLANS_WITH_VARIANTS = ("fixed", SURVEY, EXPLORE)
 
 
 _TOP = set(CampaignSpec.__struct_encode_fields__) | {"extensions"}
@@ -104,6 +106,8 @@ class Resolved(Struct, frozen=True):
     """Per dtype of the spec."""
     pairs: tuple[tuple[tuple[int, int], ...], ...]
     """Per dtype of the spec, positions among its targets."""
+    variants: tuple[str, ...]
+    """Canonical ids, one by one."""
     skipped: tuple[str, ...]
     """One line for each backend that is not installed."""
 
@@ -135,6 +139,7 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
         groups.append(targets)
         skipped.update(dict.fromkeys(missing))
     pairs = tuple(_pairs(spec, targets) for targets in groups)
+    variants = _variants(spec)
     _check_published(spec)
     _check_rates(spec)
     if spec.fail_on is not None:
@@ -154,9 +159,18 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
                 for one in expanded(spec, problem, home):
                     found = _problem(one, home, base)
                     every = with_drawn(spec, targets, problem.operator, {"problem": found.id})
-                    cells.append(Cell(found, every, compared))
+                    cells.append(Cell(found, every, compared, variants))
     _refuse_repetitions(spec, cells, groups)
-    return Resolved(spec, end, tuple(cells), tuple(groups), pairs, tuple(skipped))
+    return Resolved(spec, end, tuple(cells), tuple(groups), pairs, variants, tuple(skipped))
+
+
+def _variants(spec: CampaignSpec) -> tuple[str, ...]:
+    if spec.variants and spec.plan not in PLANS_WITH_VARIANTS:
+        raise UserError(
+            f"variants go with --plan {', '.join(PLANS_WITH_VARIANTS)}: leave them out, or use another plan than "
+            f"{spec.plan}"
+        )
+    return expanded_variants(spec.variants)
 
 
 def _of_islands(spec: CampaignSpec, end: Ends, groups: Sequence[Sequence[Target]]) -> int | None:

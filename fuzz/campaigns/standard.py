@@ -20,7 +20,7 @@ def named(spec: CampaignSpec) -> CampaignSpec:
     found = _named(spec)
     if not spec.gradients:
         return found
-    problems = [problem for problem in found.problems]
+    problems = list(found.problems)
     return structs.replace(found, problems=tuple(structs.replace(p, operator=_gradient(p.operator)) for p in problems))
 
 

@@ -71,7 +71,7 @@ class Made(Struct, frozen=True):
         return msgspec.json.encode(self).decode()
 
 
-class CalledOperator(Operator, frozen=True):
+class CalledOperator(Operator, frozen=True, kw_only=True):
     """An operator whose truth is a function that cannot be looked into."""
 
     call: Opaque = Opaque("", lambda inputs: ())
@@ -183,7 +183,7 @@ def _operator(made: Made, truth: Called) -> Operator:
         except Exception as error:
             raise TraceError(f"{truth.name} does not take these shapes: {type(error).__name__}: {error}") from error
 
-    return CalledOperator(contract, truth, call, outputs)
+    return CalledOperator(contract, truth, call=call, outputs=outputs)
 
 
 def _sizes(dims: Sequence[str | int], made: Made) -> Shape:

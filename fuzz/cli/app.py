@@ -86,6 +86,12 @@ def run(
     ] = [],  # noqa: B006
     targets: Annotated[str | None, typer.Option(help="Targets, e.g. torch,tvm:llvm[mcpu=host]. Default: all.")] = None,
     pairs: Annotated[list[str], typer.Option("--pair", metavar="A/B", help="Also compare target A with B.")] = [],  # noqa: B006
+    variants: Annotated[
+        str | None,
+        typer.Option(
+            metavar="batch,layout[F]|all", help="Also call each target in other ways: families, or single ones."
+        ),
+    ] = None,
     options: Annotated[
         int | None, typer.Option(metavar="N", help="Run N random settings of each target's options a problem, too.")
     ] = None,
@@ -154,6 +160,7 @@ def run(
         dtypes=dtypes,
         targets=targets,
         pairs=pairs,
+        variants=variants,
         options=options,
         schedules=schedules,
         meta_schedules=meta_schedules,

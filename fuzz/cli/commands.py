@@ -89,6 +89,7 @@ def run(
     told: Told,
     settings: Settings,
     shrink: str | None = "0s",
+    variants: str | None = None,
 ) -> int:
     """Create a campaign, run it, report. The exit code is 1 when the findings fail it (`fail_on`)."""
     after_run(shrink, 0.0)  # a mistake in it is said before anything runs
@@ -100,6 +101,7 @@ def run(
         "dtypes": tuple(dtypes),
         "targets": tuple(split_targets(targets)) if targets is not None else (),
         "pairs": tuple(_pair(text) for text in pairs),
+        "variants": tuple(split_targets(variants)) if variants is not None else (),
         "options": options,
         "schedules": schedules,
         "meta_schedules": meta_schedules,
@@ -115,6 +117,8 @@ def run(
     }
     if targets is not None and not changes["targets"]:
         raise UserError("--targets names no target: write some, e.g. --targets torch,tvm, or leave it out for all")
+    if variants is not None and not changes["variants"]:
+        raise UserError("--variants names none: write some, e.g. --variants batch,repeat, or all; or leave it out")
     spec = structs.replace(spec, **{key: value for key, value in changes.items() if value not in (None, ())})
     if published is not None:
         pair = spec.pairs[0] if len(spec.pairs) == 1 else None

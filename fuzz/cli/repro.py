@@ -21,6 +21,7 @@ from fuzz.backends.base import Unsupported
 from fuzz.campaigns.campaign import Campaign
 from fuzz.campaigns.directory import CampaignDirectory
 from fuzz.campaigns.environment import environment, environment_id
+from fuzz.cli.variant_rows import show_variants
 from fuzz.errors import FOUND, InternalError, UserError
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.oracle.arithmetic import CERTIFY, adjudicator
@@ -145,8 +146,8 @@ def _show(cell: Cell, seed: int, index: int, session: Session, rows: list[Row], 
     problem = cell.problem
     sizes = ", ".join(f"{name}={size}" for name, size in problem.dims)
     out.print(Text(f"{problem.operator} ({sizes}), {problem.home}, draw {index} of seed {seed}", style="bold"))
-    truth_rows = [row for row in rows if row["against"] == "truth"]
-    _bits(out, truth_rows, stored)
+    truth_rows = [row for row in rows if row["against"] == "truth" and not row["variant"]]
+    _bits(out, [row for row in rows if row["against"] == "truth"], stored)
     bench = session.workbench.bench(problem)
     _draw_again(bench, cell, seed, index)
     for output, name in enumerate(spec.name for spec in bench.contract.outputs):
@@ -154,7 +155,12 @@ def _show(cell: Cell, seed: int, index: int, session: Session, rows: list[Row], 
         for position, title, kind in _positions(here):
             _element(out, bench, cell, output, position, f"{title} of output {name}", here, kind)
     _verdicts(out, truth_rows)
-    found = any(VERDICTS[str(row["verdict"])].finding and row.get("provenance") != "composed" for row in truth_rows)
+    show_variants(out, rows)
+    found = any(
+        VERDICTS[str(row["verdict"])].finding and row.get("provenance") != "composed"
+        for row in rows
+        if row.get("verdict") is not None
+    )
     return FOUND if found else 0
 
 
@@ -167,13 +173,13 @@ def _draw_again(bench: Bench, cell: Cell, seed: int, index: int) -> None:
 
 def _bits(out: Console, rows: Sequence[Row], stored: Sequence[Row]) -> None:
     """Say whether inputs and outputs equal those of the campaign bit for bit."""
-    kept = {(row["target"], row["output"], row["against"]): row for row in stored}
+    kept = {(row["target"], row["output"], row["against"], row["variant"] or ""): row for row in stored}
     if not kept:
         out.print("the campaign holds no rows of this trial: nothing to compare with")
         return
     matched = differ = 0
     for row in rows:
-        old = kept.get((row["target"], row["output"], "truth"))
+        old = kept.get((row["target"], row["output"], "truth", row["variant"] or ""))
         if old is None:
             continue
         if old["input_digest"] != row["input_digest"]:
@@ -187,8 +193,9 @@ def _bits(out: Console, rows: Sequence[Row], stored: Sequence[Row]) -> None:
             matched += 1
         else:
             differ += 1
+            under = f" under {row['variant']}" if row["variant"] else ""
             out.print(
-                f"{row['target']}: output bits differ from the campaign's (environment {old['environment']})",
+                f"{row['target']}{under}: output bits differ from the campaign's (environment {old['environment']})",
                 style="bold",
             )
     if not matched + differ:

@@ -91,6 +91,14 @@ class Assessor:
             judgement = Judgement(died.verdict, f"in the other precision: {died.error}")
         return Assessment(values, measured, judgement, ladder, certified)
 
+    def certified(
+        self, rung: Rung, output: int, values: Array, measured: Measurement
+    ) -> tuple[int | None, Measurement]:
+        """Elements of `values`, those last measured, that were certified, and the figures; None where none is due."""
+        if not measured.flagged or (certifier := self._certifies()) is None:
+            return None, measured
+        return certifier.certify(rung, output, values, measured)
+
     def _check(self, bench: Bench, rung: Rung, output: int) -> None:
         """The truth of a rung or a probe that a finding may rest on."""
         if (arithmetic := self._arithmetic()) is not None:

@@ -45,9 +45,10 @@ def call(
     rung = bench.rung(dtype)
     for name, array in inputs.items():
         np.copyto(rung.arena.arrays[name], array)
-    prepared = bench.prepared(parse_target(target, dtype))
+    wanted = parse_target(target, dtype)
+    prepared = bench.prepared(wanted)
     results = prepared.call()
-    wrong = checked(results, bench, prepared.target, 0.0, prepared.implementation)
+    wrong = checked(results, bench, wanted, 0.0, prepared.implementation)
     for name, array in inputs.items():
         np.copyto(array, rung.arena.arrays[name])
     if prepared.overrun():

@@ -6,7 +6,7 @@ import base64
 import json
 import math
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from fuzz.reproduction.specimen import Specimen
 from fuzz.reproduction.subject import Subject
 from fuzz.targets import Target
 from fuzz.trial import Cell, Session, run_trial
+from fuzz.variants import expanded
 from results.columns import Row
 from results.verdicts import VERDICTS
 from strategies.contract import ContractError
@@ -82,6 +83,8 @@ class Case(Struct, frozen=True, omit_defaults=True):
     index: int = 0
     ladder: bool = True
     """Whether the other precision runs even if nothing looks suspicious, as on the first trial of a problem."""
+    variant: str = ""
+    """Under which the target is called, beside the plain call; empty for that one."""
     finding: str = ""
     trial: str = ""
     given: dict[str, Stored] = {}
@@ -142,6 +145,7 @@ def _case(subject: Subject, problem: Problem, target: Target, given: dict[str, S
         target=target,
         output="" if subject.group is not None and not subject.group.output else str(subject.row["output"]),
         expected=expected,
+        variant=subject.variant,
         finding=subject.group.id if subject.group else "",
         trial=str(subject.row["trial"]),
         given=given,
@@ -172,9 +176,13 @@ def run_case(case: Case) -> Answer:
         return Answer(reason=str(error))
     place.warm_up()
     session = Session(environment_id(environment()))
-    rows = run_trial(Cell(problem, (case.target,)), case.seed, case.index, session, ladder=case.ladder).rows
-    mine = [row for row in rows if row["against"] == "truth" and case.output in ("", row["output"])]
-    row = max(mine, key=lambda r: VERDICTS[str(r["verdict"])].severity)
+    try:
+        variants = expanded((case.variant,)) if case.variant else ()
+    except UserError as error:
+        return Answer(reason=str(error))
+    cell = Cell(problem, (case.target,), variants=variants)
+    rows = run_trial(cell, case.seed, case.index, session, ladder=case.ladder).rows
+    row = max(_rows_of(case, rows), key=lambda r: VERDICTS[str(r["verdict"])].severity)
     if case.input_digest and row["input_digest"] != case.input_digest:
         return Answer(reason="its inputs are drawn differently here: another generator or machine")
     if row["verdict"] == "unsupported":
@@ -183,6 +191,17 @@ def run_case(case: Case) -> Answer:
     return Answer(
         str(row["verdict"]), _finite(row.get("rho_max")), str(row["detail"] or row.get("error") or ""), **shown
     )
+
+
+def _rows_of(case: Case, rows: Sequence[Row]) -> list[Row]:
+    """The rows that the case is about. A variant is judged by what it differs by from the plain call, if at all."""
+    here = [row for row in rows if case.output in ("", row["output"])]
+    if not case.variant:
+        return [row for row in here if row["against"] == "truth"]
+    varied = [row for row in here if row["variant"] and row.get("verdict") is not None]
+    own = [row for row in varied if row["against"] != "truth"]
+    plain = [row for row in here if row["against"] == "truth" and not row["variant"]]
+    return own or varied or plain
 
 
 def with_expectation(case: Case, answer: Answer) -> Case:

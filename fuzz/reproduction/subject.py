@@ -54,6 +54,19 @@ class Subject(Struct, frozen=True):
         return str(self.row["verdict"])
 
     @property
+    def variant(self) -> str:
+        """Under which the target was called; empty for the plain call."""
+        return str(self.row["variant"] or "")
+
+    def require_plain(self, what: str) -> None:
+        """UserError, which says that `what` is not possible, where only another way of calling shows the finding."""
+        if self.variant:
+            raise UserError(
+                f"{what}: it shows under {self.variant} only, against the plain call of the same target; "
+                f"`ulpfuzz repro {self.directory} {self.row['trial']}` calls both"
+            )
+
+    @property
     def detail(self) -> str:
         """Why, in one sentence."""
         return str(self.row["detail"] or self.row["error"] or "")
@@ -92,7 +105,8 @@ def find(directory: Path, name: str, replacements: tuple[Path, ...] = ()) -> Sub
     group: FindingGroup | None = None
     if _TRIAL.fullmatch(name):
         cell, index = campaign.find(name)
-        row = _worst(_rows(results, cell.problem.id, index), name)
+        every = _rows(results, cell.problem.id, index)
+        row = _worst([r for r in every if _counts(r) and not r["variant"]] or every, name)
         group = next((g for g in groups if _belongs(row, g)), None)
     else:
         group = find_group(groups, name, directory)
@@ -149,10 +163,9 @@ def specimen(subject: Subject) -> Specimen:
 
 
 def _rows(results: Results, problem_id: str, index: int) -> list[Row]:
-    query = (
-        f"select * from measurements where problem_id = '{problem_id}' and \"index\" = {index} and against = 'truth'"
-    )
-    return results.records(query)
+    """Those against the truth, and those under variants."""
+    whose = f"problem_id = '{problem_id}' AND \"index\" = {index}"
+    return results.records(f"SELECT * FROM measurements WHERE {whose} AND (against = 'truth' OR variant <> '')")
 
 
 def find_group(groups: list[FindingGroup], name: str, directory: Path) -> FindingGroup:
@@ -173,6 +186,7 @@ def _belongs(row: Row, group: FindingGroup) -> bool:
     same = all((row[name] or "") == getattr(group, name) for name in names)
     return (
         same
+        and (row["against"] == "truth") == (group.against == "truth")
         and any_schedule(str(row["options"] or "")) == group.options
         and group.output in ("", row["output"] or "")
         and (row["region"] or "") == group.region
@@ -180,9 +194,14 @@ def _belongs(row: Row, group: FindingGroup) -> bool:
     )
 
 
+def _counts(row: Row) -> bool:
+    """Whether the verdict of a row counts against somebody; some rows have none."""
+    return row["verdict"] is not None and VERDICTS[str(row["verdict"])].finding
+
+
 def _worst(rows: list[Row], name: str) -> Row:
     """The most severe row, the largest rho first. UserError where none is a finding."""
-    found = [row for row in rows if VERDICTS[str(row["verdict"])].finding]
+    found = [row for row in rows if _counts(row)]
     if found:
         return max(found, key=lambda row: (VERDICTS[str(row["verdict"])].severity, float(row["rho_max"] or 0)))
     if not rows:

@@ -64,6 +64,10 @@ class Writing:
         """The case that the finding was shrunk to, where it was."""
 
     def run(self) -> int:
+        if self._subject.variant and self._wanted.json is not None:
+            save(self._wanted.json, to_json(case_by_draw(self._subject)))
+            if not any((self._wanted.script, self._wanted.markdown, self._wanted.pytest)):
+                return FOUND
         found = self.stages()
         if any((self._wanted.script, self._wanted.markdown, self._wanted.pytest)):
             self._write_texts(found)
@@ -73,6 +77,7 @@ class Writing:
 
     def stages(self) -> list[Stage]:
         """Specimens that fail, as found and smaller ones. UserError where the trial does not fail any more."""
+        self._subject.require_plain("no script written")
         if self._subject.verdict == "out_of_memory" and "raised " not in self._subject.detail:
             raise UserError(
                 f"{self._subject.row['trial']} was ended for its memory ({self._subject.detail}): a script that runs "

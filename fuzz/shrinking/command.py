@@ -99,6 +99,7 @@ def _findings(
 
 
 def _one(subject: Subject, group: FindingGroup, place: CampaignDirectory, limits: Limits, interrupt: Interrupt) -> None:
+    subject.require_plain("there is no smaller case of it")
     if group.against != "truth":
         raise UserError("it compares two targets, and a case has one")
     if subject.verdict == _ENDED_FOR_MEMORY and "raised " not in subject.detail:

@@ -38,7 +38,7 @@ class Examination:
         self._watch = Watch()
         self._receiver, sender = context.Pipe(duplex=False)
         piece, index = job.shard.at(place.position)
-        setup = structs.replace(setup, backends=(piece.cell.targets[place.target].backend,))  # no other takes part
+        setup = structs.replace(setup, backends=(piece.cell.call(place.target)[0].backend,))  # no other takes part
         self._process = start(context, main, sender, setup, piece.cell, index, place.target, place.purpose)
         sender.close()
 
@@ -67,30 +67,30 @@ class Examination:
         self._receiver.close()
 
 
-def main(connection: Connection, setup: Setup, cell: Cell, index: int, target_number: int, purpose: str) -> None:
+def main(connection: Connection, setup: Setup, cell: Cell, index: int, number: int, purpose: str) -> None:
     """Send `input_modified`, `out_of_bounds_write` or `finished`; die if the call dies."""
     settle_in(setup)
-    connection.send(examine(cell, setup.seed, index, target_number, purpose))
+    connection.send(examine(cell, setup.seed, index, number, purpose))
     connection.close()
     os._exit(0)
 
 
-def examine(cell: Cell, seed: int, index: int, target_number: int, purpose: str) -> str:
+def examine(cell: Cell, seed: int, index: int, number: int, purpose: str) -> str:
     """What the call changed that it may not change."""
     bench = Bench(cell.problem, forensic=True)
     home = bench.rung(cell.problem.home)
     draw(cell.problem, bench.contract, seed, index, home.arena.arrays)
-    target = cell.targets[target_number]
+    target, variant = cell.call(number)
     if purpose == LADDER:
         target = structs.replace(target, dtype=PAIRS[target.dtype].other(target.dtype))
-    return _call(bench, target, purpose, home.arena.arrays)
+    return _call(bench, target, variant, purpose, home.arena.arrays)
 
 
-def _call(bench: Bench, target: Target, purpose: str, home: dict[str, np.ndarray]) -> str:
+def _call(bench: Bench, target: Target, variant: str, purpose: str, home: dict[str, np.ndarray]) -> str:
     arena = bench.rung(target.dtype, CAMPAIGN if purpose == CAMPAIGN else LADDER).arena
     if arena.arrays is not home:
         copy_inputs(home, arena.arrays)
-    prepared = bench.prepared(target, purpose)
+    prepared = bench.varied(target, variant) if variant else bench.prepared(target, purpose)
     before = [xxhash.xxh3_64_intdigest(values.tobytes()) for values in arena.arrays.values()]
     prepared.call()
     if before != [xxhash.xxh3_64_intdigest(values.tobytes()) for values in arena.arrays.values()]:

@@ -135,11 +135,11 @@ class Job:
         return trial_name(piece.cell.problem.id, index)
 
     def spelling(self, place: Place) -> str:
-        """The target a place names, "" between calls."""
+        """The target a place names, with its variant; "" between calls."""
         if place.target < 0:
             return ""
         cell = self.shard.at(min(place.position, self.shard.trials - 1))[0].cell
-        return cell.targets[place.target].spelling(cell.problem.home)
+        return cell.spelled(place.target)
 
 
 def _deaths(shard: Shard, stop: int, rows: Sequence[Sequence[Any]]) -> dict[tuple[int, int], Death]:
@@ -156,7 +156,7 @@ def _deaths(shard: Shard, stop: int, rows: Sequence[Sequence[Any]]) -> dict[tupl
     for row in fatal:
         position, cell = places[row[_AT["problem_id"]], row[_AT["index"]]]
         spellings = [target.spelling(cell.problem.home) for target in cell.targets]
-        number = spellings.index(row[_AT["target"]])
+        number = cell.number(spellings.index(row[_AT["target"]]), row[_AT["variant"]] or "")
         found[position, number] = Death(row[_AT["verdict"]], row[_AT["error"]])
     return found
 

@@ -18,6 +18,7 @@ from results.report_setting import trials_line
 from results.setting import setting
 from results.statistics.multiple import Method, false_discovery
 from results.statistics.proportions import SIGNIFICANCE, Comparison, Interval, compare_with_published, rate_interval
+from results.tallies import PAIRS
 
 if TYPE_CHECKING:
     from results.reading import Results
@@ -124,7 +125,7 @@ def _groups(results: Results) -> tuple[tuple[str, ...], str]:
 def _intervals(results: Results, by: tuple[str, ...]) -> Iterator[tuple[str, Interval]]:
     """Name and rate of every target, then of every pair that was compared."""
     yield from _named(rate(results, EVENT, by=by), by)
-    pairs = results.records("SELECT DISTINCT against FROM measurements WHERE against <> 'truth' ORDER BY against")
+    pairs = results.records(f"SELECT DISTINCT against FROM measurements WHERE {PAIRS} ORDER BY against")
     for pair in pairs:
         against = str(pair["against"])
         yield from _named(rate(results, EVENT, by=by, against=against), by, f" against {against}")

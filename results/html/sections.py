@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from results.accuracy import EXHAUSTIVE
-from results.contents import accuracy, closer, findings, operators, rates, setting, why
+from results.contents import accuracy, closer, findings, operators, rates, setting, variants, why
 from results.contents.table import Table
 from results.html import escape, points
 from results.html.colours import colours, legend
@@ -52,6 +52,7 @@ def sections(results: Results, known: Sorted | None, scripts: Mapping[str, findi
         Section("operators", "Operators and targets", _operators(results, lines)),
         Section("pairs", "Targets against each other", _table(why.pairs(results))),
         Section("closer", closer.TITLE, _closer(results)),
+        Section("variants", "Variants: called in another way", _variants(results)),
         Section("scatter", "Error against amplification", _scatter(results, colour)),
         Section("rates", "How often, with intervals", _rates(results, colour)),
         Section("ladder", "The ladder of relative errors", _ladder(lines)),
@@ -77,6 +78,14 @@ def _closer(results: Results) -> str:
 def _colours(results: Results, lines: Sequence[operators.Line]) -> dict[str, str]:
     """Targets with an output get the first colours."""
     return colours(sorted({line.target for line in lines if line.trials}))
+
+
+def _variants(results: Results) -> str:
+    content = variants.variants(results)
+    if content is None:
+        return ""
+    said, *others = variants.sentences(results)
+    return paragraphs((said,)) + table(content) + paragraphs(tuple(others))
 
 
 def _issues(lines: Sequence[operators.Line]) -> str:

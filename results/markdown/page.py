@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from results.accuracy import EXHAUSTIVE
-from results.contents import accuracy, closer, operators, rates, setting, why
+from results.contents import accuracy, closer, operators, rates, setting, variants, why
 from results.contents.findings import Item, found
 from results.contents.rates import Rates
 from results.contents.table import Table
@@ -51,6 +51,7 @@ def _campaign(results: Results, known: Sorted | None) -> str:
         *_section("Operators and targets", _table(operators.everything(results, lines))),
         *_section("Targets against each other", _optional(why.pairs(results))),
         *_section(closer.TITLE, _closer(results)),
+        *_section("Variants: the same target on the same data, called in another way", _variants(results)),
         *_section("How often", _rates(rates.rates(results))),
         *_section("Against the published rate", _list(why.published_lines(results))),
         *_section("How outliers arise (relative error above 1e-1)", _list(why.outlier_lines(results))),
@@ -77,6 +78,14 @@ def _closer(results: Results) -> str:
 
 def _optional(content: Table | None) -> str:
     return "" if content is None else _table(content)
+
+
+def _variants(results: Results) -> str:
+    content = variants.variants(results, ROWS)
+    if content is None:
+        return ""
+    said, *others = variants.sentences(results)
+    return "\n\n".join(part for part in (plain(said, 2000), _table(content), _list(others)) if part)
 
 
 def _table(content: Table) -> str:

@@ -72,7 +72,7 @@ def excluded(results: Results) -> tuple[Excluded, ...]:
     rows = results.records(f"""
         SELECT coalesce(operator, '') AS operator, coalesce(dtype, '') AS dtype, target,
                list_sort(list(DISTINCT verdict)) AS verdicts, count(DISTINCT ({TRIAL_KEY})) AS trials
-        FROM measurements JOIN verdicts ON verdict = name WHERE finding GROUP BY ALL ORDER BY ALL
+        FROM measurements JOIN verdicts ON verdict = name WHERE finding AND {PLAIN} GROUP BY ALL ORDER BY ALL
     """)
     return tuple(Excluded(**(row | {"verdicts": tuple(row["verdicts"])})) for row in rows)
 
@@ -81,7 +81,7 @@ def needs(results: Results, *, by_size: bool, by_problem: bool, pairs: bool = Fa
     """Needs of the healthy targets in every group. With `pairs`, of two healthy targets against each other."""
     trials = results.sql(f"""
         WITH unhealthy AS (SELECT DISTINCT operator, dtype, target FROM measurements JOIN verdicts ON verdict = name
-                           WHERE finding),
+                           WHERE finding AND {PLAIN}),
         healthy AS (SELECT * FROM measurements ANTI JOIN unhealthy USING (operator, dtype, target)),
         asked AS ({_PAIRED if pairs else f"SELECT * FROM healthy WHERE {TRUTH}"})
         SELECT coalesce(operator, '') AS operator, coalesce(output, '') AS output, coalesce(dtype, '') AS dtype,
