@@ -176,9 +176,8 @@ def _here(function: Function | None) -> Function:
 def _first_draw(inputs: request.Inputs, dtype: str, seed: int) -> dict[str, Array]:
     """The inputs of trial 0."""
     sizes, dims = inputs.symbols()
-    contract = made.Made(
-        "draw", tuple(sizes.items()), tuple(dims.items()), (), False, (), _NOBODY, False, ()
-    ).contract()
+    axes = ((),) * len(dims)
+    contract = Made("draw", tuple(sizes.items()), tuple(dims.items()), (), False, (), _NOBODY, False, axes).contract()
     recipes = tuple(parse_recipe(text, tuple(names.split(","))) for names, text in inputs.recipes.items())
     values: dict[str, Array] = {name: np.empty(shape, PRECISIONS[dtype].numpy) for name, shape in inputs.shapes.items()}
     try:
@@ -210,20 +209,17 @@ def _prepared(
 
 
 def _described(asked: Asked, sources: tuple[Source, ...] | None, prepared: Prepared, inputs: request.Inputs) -> Made:
-    sizes, dims = inputs.symbols()
+    sizes, dims = inputs.symbols(prepared.independent)
     where = dict(zip(asked.names, sources or (Source(value="here"),) * len(asked.names), strict=True))
 
     def subject(known: Known) -> Subject:
         return Subject(known.name, known.library, where[known.name], known.by_name)
 
-    letters = {size: name for name, size in sizes.items()}
-    elementwise = bool(prepared.independent) and all(
-        len(shape) == len(prepared.independent) for shape in (*inputs.shapes.values(), *prepared.truth.shapes)
-    )
+    along = {axis: dims[name][axis] for name, axes in prepared.independent.items() for axis in axes}
     outputs = []
     for number, shape in enumerate(prepared.truth.shapes):
         name = prepared.truth.outputs[number] or ("y" if len(prepared.truth.shapes) == 1 else f"y{number}")
-        outputs.append((name, tuple(letters.get(size, size) if elementwise else size for size in shape)))
+        outputs.append((name, tuple(along.get(axis, size) for axis, size in enumerate(shape))))
     return Made(
         operator=f"check_{asked.names[0]}",
         dims=tuple(sizes.items()),
@@ -233,7 +229,7 @@ def _described(asked: Asked, sources: tuple[Source, ...] | None, prepared: Prepa
         subjects=tuple(subject(known) for known in prepared.functions),
         truth=subject(prepared.truth),
         traced=prepared.traced,
-        independent=prepared.independent,
+        independent=tuple(prepared.independent[name] for name in inputs.shapes),
     )
 
 

@@ -13,36 +13,51 @@ from strategies.contract import Shape
 Tell = Callable[[str], None]
 
 
-def independent(called: Called, inputs: Mapping[str, Array], shapes: Sequence[Shape], tell: Tell) -> tuple[int, ...]:
-    """Axes, of those that all inputs and outputs share, along which a change stays in its place.
+def independent(
+    called: Called, inputs: Mapping[str, Array], shapes: Sequence[Shape], tell: Tell
+) -> dict[str, tuple[int, ...]]:
+    """Per input, the axes that run along the same axis of every output, where a change stays in its place.
 
-    Found by changing every second slice of all inputs and looking at the others, in float64 where it can.
+    Found by changing every second slice of the inputs that are as long as the outputs there, and looking at the other
+    slices of the outputs, in float64 where that can be had.
     """
     tell(f"calling {called.name} on changed inputs")
-    arrays = [array.astype(np.float64) for array in inputs.values()]
+    arrays = {name: array.astype(np.float64) for name, array in inputs.items()}
     try:
-        before = called([array.copy() for array in arrays])
+        before = called([array.copy() for array in arrays.values()])
     except FOREIGN:
-        arrays = [array.copy() for array in inputs.values()]
-        before = called([array.copy() for array in arrays])
-    return tuple(axis for axis in _shared(arrays, shapes) if _stays(called, arrays, before, axis))
+        arrays = {name: array.copy() for name, array in inputs.items()}
+        before = called([array.copy() for array in arrays.values()])
+    found: dict[str, list[int]] = {name: [] for name in inputs}
+    for axis, size in _common(shapes):
+        long = [name for name, array in arrays.items() if array.ndim > axis and array.shape[axis] == size]
+        alike = [name for name in long if arrays[name].ndim == len(shapes[0])]  # a bias is broadcast from behind
+        for moving in filter(None, dict.fromkeys((tuple(long), tuple(alike)))):
+            if _stays(called, arrays, moving, before, axis):
+                for name in moving:
+                    found[name].append(axis)
+                break
+    return {name: tuple(axes) for name, axes in found.items()}
 
 
-def _shared(arrays: Sequence[Array], shapes: Sequence[Shape]) -> Iterator[int]:
-    every = [array.shape for array in arrays] + list(shapes)
-    for axis in range(min(len(shape) for shape in every)):
-        sizes = {shape[axis] for shape in every}
-        if len(sizes) == 1 and sizes.pop() > 1:
-            yield axis
+def _common(shapes: Sequence[Shape]) -> Iterator[tuple[int, int]]:
+    """Axes, counted from the front, along which all outputs are equally long and longer than 1, with that length."""
+    for axis in range(min(len(shape) for shape in shapes)):
+        sizes = {shape[axis] for shape in shapes}
+        if len(sizes) == 1 and (size := sizes.pop()) > 1:
+            yield axis, size
 
 
-def _stays(called: Called, arrays: Sequence[Array], before: Sequence[Array], axis: int) -> bool:
+def _stays(
+    called: Called, arrays: Mapping[str, Array], moving: Sequence[str], before: Sequence[Array], axis: int
+) -> bool:
     moved = []
-    for array in arrays:
+    for name, array in arrays.items():
         changed = array.copy()
-        odd = [slice(None)] * array.ndim
-        odd[axis] = slice(1, None, 2)
-        changed[tuple(odd)] = changed[tuple(odd)] * 1.25 + 0.5
+        if name in moving:
+            odd = [slice(None)] * array.ndim
+            odd[axis] = slice(1, None, 2)
+            changed[tuple(odd)] = changed[tuple(odd)] * 1.25 + 0.5
         moved.append(changed)
     try:
         after = called(moved)

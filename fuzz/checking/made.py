@@ -47,8 +47,8 @@ class Made(Struct, frozen=True):
     truth: Subject
     traced: bool
     """Whether the truth is a NumPy function with a program; else its float64 results stand for it."""
-    independent: tuple[int, ...]
-    """Axes along which outputs depend on inputs at their own place alone."""
+    independent: tuple[tuple[int, ...], ...]
+    """Per input, the axes along which outputs depend on what lies at their own place alone."""
 
     def contract(self) -> Contract:
         names = dict.fromkeys(d for _, dims in self.inputs for d in dims if isinstance(d, str))
@@ -64,8 +64,9 @@ class Made(Struct, frozen=True):
         )
 
     def _independent(self, dim: str) -> bool:
-        at = {axis for _, dims in self.inputs for axis, name in enumerate(dims) if name == dim}
-        return bool(at) and at <= set(self.independent)
+        places = zip(self.inputs, self.independent, strict=True)
+        own = [axis in axes for (_, dims), axes in places for axis, name in enumerate(dims) if name == dim]
+        return bool(own) and all(own)
 
     def json(self) -> str:
         return msgspec.json.encode(self).decode()

@@ -38,7 +38,7 @@ class Prepared(Struct, frozen=True):
     functions: tuple[Known, ...]
     truth: Known
     traced: bool
-    independent: tuple[int, ...]
+    independent: dict[str, tuple[int, ...]]
     notes: tuple[str, ...]
     """What the reader should know before the figures, a line each."""
 
@@ -60,24 +60,32 @@ def prepare(
         same_outputs([known[0], reference])
         by_name[truth[0]] = truth[1]
         notes += [note for note in reference.notes if note not in notes]
+        reference, traced, why = reference, *_traces(_called(reference, by_name[reference.name], inputs), inputs)
     else:
-        reference = next((one for one in known if one.library == "numpy"), known[0])
+        reference, traced, why = _first_traced(known, by_name, inputs, tell)
     called = _called(reference, by_name[reference.name], inputs)
-    tell(f"tracing {reference.name}")
-    traced, why = _traces(called, inputs)
-    if truth is None and not traced:
-        reference = known[0]
-        called = _called(reference, by_name[reference.name], inputs)
-    if why and reference.library == "numpy":
-        notes.append(
-            f"{reference.name} cannot be traced ({why}): its float64 results stand for the truth, without a bound"
-        )
+    if why:
+        notes.append(f"{why}: its float64 results stand for the truth, without a bound")
     notes += of_values(called, inputs)
     if traced:
         notes += of_formula(called, inputs)
-    axes = () if traced else independent(called, inputs, reference.shapes, tell)
+    axes = independent(called, inputs, reference.shapes, tell)
     notes += of_orders(functions, known)
     return Prepared(tuple(known), reference, traced, axes, tuple(dict.fromkeys(notes)))
+
+
+def _first_traced(
+    known: Sequence[Known], functions: Mapping[str, Function], inputs: Mapping[str, Array], tell: Tell
+) -> tuple[Known, bool, str]:
+    """The first NumPy function that has a program; else the first function, and why it has none if it is NumPy's."""
+    reasons: dict[str, str] = {}
+    for one in known:
+        if one.library == "numpy":
+            tell(f"tracing {one.name}")
+            traced, reasons[one.name] = _traces(_called(one, functions[one.name], inputs), inputs)
+            if traced:
+                return one, True, ""
+    return known[0], False, reasons.get(known[0].name, "")
 
 
 def _called(known: Known, function: Function, inputs: Mapping[str, Array]) -> Called:
@@ -201,16 +209,16 @@ def _some(names: Sequence[str], most: int = 6) -> str:
 
 
 def _traces(called: Called, inputs: Mapping[str, Array]) -> tuple[bool, str]:
-    """Whether a function has a program, and why not."""
+    """Whether a function has a program, and why not, where it might have one."""
     if called.library != "numpy":
         return False, ""
     shapes = {name: array.shape for name, array in inputs.items()}
     try:
         program = trace(traceable(called), shapes)
     except TraceError as error:
-        return False, str(error)
+        return False, f"{called.name} cannot be traced ({error})"
     except Exception as error:  # noqa: BLE001  # tracers are no arrays to it
-        return False, f"{type(error).__name__}: {last_line(error)}"
+        return False, f"{called.name} cannot be traced ({type(error).__name__}: {last_line(error)})"
     if not any(node.primitive != OPAQUE for node in program.nodes[len(program.inputs) :]):
-        return False, "it computes nothing"
+        return False, f"{called.name} computes nothing"
     return True, ""

@@ -29,19 +29,25 @@ class Inputs(Struct, frozen=True):
     recipes: dict[str, str]
     shapes: dict[str, Shape]
 
-    def symbols(self) -> tuple[dict[str, int], dict[str, tuple[str | int, ...]]]:
+    def symbols(
+        self, own: Mapping[str, Sequence[int]] | None = None
+    ) -> tuple[dict[str, int], dict[str, tuple[str | int, ...]]]:
         """Named sizes, and every input's shape in their terms: sizes that are equal are one, 1 stays 1.
 
-        So that shrinking keeps shapes that belong together.
+        So that shrinking keeps shapes that belong together. Axes of `own`, by input, have a name of their own: the
+        outputs go along them, slice by slice.
         """
-        letters: dict[int, str] = {}
+        letters: dict[tuple[int, int | None], str] = {}
         names = (name for name in (*string.ascii_lowercase, *(f"n{i}" for i in range(1000))) if name not in self.shapes)
-        for shape in self.shapes.values():
-            for size in shape:
-                if size > 1 and size not in letters:
-                    letters[size] = next(names)
-        dims = {name: tuple(letters.get(size, size) for size in shape) for name, shape in self.shapes.items()}
-        return {name: size for size, name in letters.items()}, dims
+        dims: dict[str, tuple[str | int, ...]] = {}
+        for name, shape in self.shapes.items():
+            axes = (own or {}).get(name, ())
+            keys = [(size, axis if axis in axes else None) for axis, size in enumerate(shape)]
+            for key in keys:
+                if key[0] > 1 and key not in letters:
+                    letters[key] = next(names)
+            dims[name] = tuple(letters.get(key, key[0]) for key in keys)
+        return {letter: size for (size, _), letter in letters.items()}, dims
 
 
 def of_texts(texts: Sequence[str]) -> Inputs:

@@ -38,10 +38,15 @@ FINE = 2.0**-53
 class Opaque:
     """A callable on a tuple of NumPy arrays of one dtype, giving a tuple of them. Not called more often than needed."""
 
-    def __init__(self, name: str, call: Callable[[Sequence[Any]], tuple[Any, ...]], independent: Sequence[int] = ()):
-        """`independent`: axes along which each output depends on the inputs at its own place alone, counted from the
-        front, which all inputs and outputs share."""
-        self.name, self._call, self.independent = name, call, tuple(independent)
+    def __init__(
+        self,
+        name: str,
+        call: Callable[[Sequence[Any]], tuple[Any, ...]],
+        independent: Sequence[Sequence[int]] = (),
+    ) -> None:
+        """`independent`: per input, the axes along which an output depends on what lies at its own place alone."""
+        self.name, self._call = name, call
+        self.independent = tuple(tuple(axes) for axes in independent)
         self._seen = ""
         self._found: list[tuple[Any, Any]] = []
 
@@ -49,15 +54,11 @@ class Opaque:
         """The outputs in the dtype of the inputs."""
         return self._call(inputs)
 
-    def elementwise(self, shapes: Sequence[Shape]) -> bool:
-        """Whether an output element depends on the input elements at its own place alone."""
-        return all(len(shape) == len(self.independent) for shape in shapes)
-
     def terms(self, shapes: Sequence[Shape]) -> int:
-        """Input elements that one output element may depend on; 1 where it is elementwise."""
-        if self.elementwise(shapes):
-            return 1
-        return max(1, sum(math.prod(_without(shape, self.independent)) for shape in shapes))
+        """Input elements that one output element may depend on, those of elementwise inputs aside; at least 1."""
+        axes = self.independent or ((),) * len(shapes)
+        rest = [_without(shape, own) for shape, own in zip(shapes, axes, strict=True)]
+        return max(1, sum(math.prod(shape) for shape in rest if shape))
 
     def assessed(self, inputs: Sequence[Any]) -> list[tuple[Any, Any]]:
         """Per output: the value in float64, and how much a relative error of 1 in all inputs changes it."""
@@ -84,7 +85,8 @@ class Opaque:
 
 
 def _without(shape: Shape, axes: Sequence[int]) -> Shape:
-    return tuple(size for axis, size in enumerate(shape) if axis not in axes)
+    """The longer axes that an output depends on as a whole."""
+    return tuple(size for axis, size in enumerate(shape) if axis not in axes and size > 1)
 
 
 def rule(f: Frame) -> None:

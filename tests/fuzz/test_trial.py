@@ -36,7 +36,7 @@ def test_rows_have_known_columns_and_one_verdict(lab: Lab) -> None:
     assert row["reduction_length"] == 0
     assert row["provenance"] == "user"
     names = {column.name for column in ELEMENT_COLUMNS}
-    assert len(result.elements) == 4
+    assert len(result.elements) == 5
     for element in result.elements:
         assert set(element) <= names
         assert element["rho"] <= row["rho_max"]

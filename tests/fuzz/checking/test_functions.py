@@ -141,7 +141,15 @@ def test_a_module_of_torch_is_widened_as_a_copy() -> None:
 def test_independent_axes_are_found_by_changing_slices(function: Any, axes: tuple[int, ...]) -> None:
     inputs = {"x": np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)}
     called = Called("f", lambda: function, "numpy", ["x"], False)
-    assert independent(called, inputs, [(6, 4)], lambda what: None) == axes
+    assert independent(called, inputs, [(6, 4)], lambda what: None) == {"x": axes}
+
+
+def test_what_all_slices_share_is_no_batch() -> None:
+    random = np.random.default_rng(0)
+    inputs = {"x": random.normal(size=(6, 4)), "w": random.normal(size=(4, 6)), "b": random.normal(size=6)}
+    called = Called("f", lambda: lambda x, w, b: x @ w + b, "numpy", ["x", "w", "b"], False)
+    found = independent(called, inputs, [(6, 6)], lambda what: None)
+    assert found == {"x": (0,), "w": (1,), "b": ()}  # rows of x, and b, are both 6 long
 
 
 def test_inputs_as_texts_and_arrays() -> None:

@@ -15,13 +15,16 @@ from fuzz.oracle.opaque import OPERATIONS, SAMPLES, Opaque, program_of
 from fuzz.oracle.slices import UNAFFORDABLE, slice_size
 
 
-def opaque(function: Any, independent: Sequence[int] = ()) -> Opaque:
+def opaque(function: Any, independent: Sequence[Sequence[int]] = ()) -> Opaque:
     return Opaque("f", lambda inputs: (function(*inputs),), independent)
+
+
+BOTH = ((0,), (0,))
 
 
 def test_the_value_is_that_of_float64_and_the_bound_holds_the_condition() -> None:
     x = np.linspace(-3, 3, 50, dtype=np.float32)
-    call = opaque(np.exp, (0,))
+    call = opaque(np.exp, ((0,),))
     truth = bound(program_of(call, {"x": x.shape}, [x.shape]), "float32")([x])
     assert np.array_equal(truth.outputs[0].value, np.exp(x.astype(np.float64)))
     assert truth.known_by == "float64 of f"
@@ -31,22 +34,23 @@ def test_the_value_is_that_of_float64_and_the_bound_holds_the_condition() -> Non
 
 def test_cancellation_is_seen() -> None:
     a = np.full(8, 1000.0)
-    call = opaque(lambda a, b: a - b, (0,))
+    call = opaque(lambda a, b: a - b, BOTH)
     truth = bound(program_of(call, {"a": (8,), "b": (8,)}, [(8,)]), "float32")([a, a * (1 - 1e-6)])
     amplification = truth.outputs[0].excused() / np.abs(truth.outputs[0].value)
     assert amplification.max() > 5e5  # 2e6 where the two signs differ in one of SAMPLES draws
 
 
 def test_sums_are_granted_the_root_of_their_length() -> None:
-    call = opaque(lambda x: x.sum(axis=1), (0,))
+    call = opaque(lambda x: x.sum(axis=1), ((0,),))
     assert call.terms([(4, 100)]) == 100
-    assert opaque(np.tanh, (0, 1)).terms([(4, 100)]) == 1
+    assert opaque(np.tanh, ((0, 1),)).terms([(4, 100)]) == 1
     assert opaque(np.matmul).terms([(4, 100), (100, 5)]) == 900
+    assert opaque(np.matmul, ((0,), (1,))).terms([(4, 100), (100, 5)]) == 200
 
 
 def test_a_float64_result_is_judged_by_the_double() -> None:
     x = np.linspace(1, 2, 5)
-    call = opaque(np.sqrt, (0,))
+    call = opaque(np.sqrt, ((0,),))
     narrow = bound(program_of(call, {"x": (5,)}, [(5,)]), "float32")([x]).outputs[0].excused()
     wide = bound(program_of(call, {"x": (5,)}, [(5,)]), "float64")([x]).outputs[0].excused()
     assert wide == pytest.approx(2 * narrow, rel=1e-6)
@@ -66,13 +70,13 @@ def test_nothing_is_computed_twice_for_the_same_inputs() -> None:
 
 
 def test_an_element_cannot_be_evaluated_by_itself() -> None:
-    program = program_of(opaque(np.tanh, (0,)), {"x": (3,)}, [(3,)])
+    program = program_of(opaque(np.tanh, ((0,),)), {"x": (3,)}, [(3,)])
     assert slice_size(program, 0) == UNAFFORDABLE
     with pytest.raises(SliceTooLarge):
         evaluate(program, 0, (1,), [np.ones(3)], DependencyArithmetic())
 
 
-@pytest.mark.parametrize("call", [opaque(np.tanh, (0,)), opaque(lambda x: x - x.sum())])
+@pytest.mark.parametrize("call", [opaque(np.tanh, ((0,),)), opaque(lambda x: x - x.sum())])
 def test_a_nan_that_was_given_is_no_overflow(call: Opaque) -> None:
     truth = bound(program_of(call, {"x": (3,)}, [(3,)]), "float32")([np.array([1.0, np.nan, 2.0])])
     assert not truth.overflow(0).any()
