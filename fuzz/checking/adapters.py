@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from fuzz.backends.base import BFLOAT16, Array, Lazy
+from fuzz.backends.base import BFLOAT16, Array, Derivative, Lazy
 
 torch: Any = Lazy("torch")
 jax: Any = Lazy("jax")
@@ -50,6 +50,10 @@ class Adapter(Struct, frozen=True):
     """Around a call whose inputs have this dtype."""
     at: Callable[[Any, str], Any] = lambda function, dtype: function
     """The function for inputs of this dtype."""
+    vjp: Callable[[Callable[..., Any], Derivative], Callable[..., tuple[Any, ...]]] | None = None
+    """Makes a function of inputs and cotangents that gives gradients; None where the library does not differentiate."""
+    differentiates: str = ""
+    """What does it, for reports."""
 
 
 def _to_torch(array: Array) -> Any:
@@ -69,12 +73,24 @@ def _module_at(function: Any, dtype: str) -> Any:
     return function
 
 
+def _torch_vjp(function: Callable[..., Any], derivative: Derivative) -> Callable[..., tuple[Any, ...]]:
+    from fuzz.backends.torch_gradients import vjp
+
+    return vjp(function, derivative)
+
+
+def _jax_vjp(function: Callable[..., Any], derivative: Derivative) -> Callable[..., tuple[Any, ...]]:
+    from fuzz.backends.jax_gradients import vjp
+
+    return vjp(function, derivative)
+
+
 ADAPTERS: dict[str, Adapter] = {
     adapter.name: adapter
     for adapter in (
         Adapter("numpy", lambda array: array),
-        Adapter("torch", _to_torch, _no_gradients, _module_at),
-        Adapter("jax", lambda array: jnp.asarray(array), _x64),
+        Adapter("torch", _to_torch, _no_gradients, _module_at, _torch_vjp, "torch.autograd.grad"),
+        Adapter("jax", lambda array: jnp.asarray(array), _x64, vjp=_jax_vjp, differentiates="jax.vjp"),
         Adapter("tvm", _to_tvm),
     )
 }

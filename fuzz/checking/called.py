@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.backends.base import Array
+from fuzz.backends.base import Array, Derivative
 from fuzz.checking.adapters import ADAPTERS, NotAnArray, outputs_of, received
 
 FOREIGN = (Exception, SystemExit)
@@ -54,6 +54,18 @@ class Called:
             result = self.passed(self._at[dtype], sent)
             return self.collected(result)
 
+    def gradients(self, arrays: Sequence[Array], derivative: Derivative) -> tuple[Array, ...]:
+        """Gradients by the library's own differentiation; `arrays` are the inputs and then the cotangents."""
+        adapter = ADAPTERS[self.library]
+        assert adapter.vjp is not None
+        dtype = arrays[0].dtype.name
+        with adapter.scope(dtype), np.errstate(all="ignore"):
+            if dtype not in self._at:
+                self._at[dtype] = self._in(dtype)
+            inside = self._at[dtype]
+            derived = adapter.vjp(lambda *inputs: self.ordered(self.passed(inside, inputs)), derivative)
+            return tuple(received(value) for value in derived(*(adapter.send(array) for array in arrays)))
+
     def _in(self, dtype: str) -> Callable[..., Any]:
         function: Callable[..., Any] = ADAPTERS[self.library].at(self.function, dtype)
         if self._widen and dtype == "float64":
@@ -68,16 +80,20 @@ class Called:
             return function(**dict(zip(self.inputs, values, strict=True)))
         return function(*values)
 
-    def collected(self, result: Any) -> tuple[Array, ...]:
-        """The arrays of what it returned; TypeError says what was returned instead."""
+    def ordered(self, result: Any) -> tuple[Any, ...]:
+        """What it returned, in the order of `outputs`; TypeError where one is missing."""
         names, values = outputs_of(result)
         if any(names) and self.outputs:
             found: Mapping[str, Any] = dict(zip(names, values, strict=True))
             if missing := [name for name in self.outputs if name not in found]:
                 raise TypeError(f"returned no {', '.join(missing)}: it has {', '.join(names)}")
             values = [found[name] for name in self.outputs]
+        return tuple(values)
+
+    def collected(self, result: Any) -> tuple[Array, ...]:
+        """The arrays of what it returned; TypeError says what was returned instead."""
         try:
-            return tuple(received(value) for value in values)
+            return tuple(received(value) for value in self.ordered(result))
         except NotAnArray as kind:
             raise TypeError(f"returned {kind}: return an array, or a tuple or dict of arrays") from None
 

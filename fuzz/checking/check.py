@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fuzz.backends.base import Array
 from fuzz.campaigns.campaign import Campaign
@@ -29,7 +29,9 @@ from fuzz.checking.probing import probed
 from fuzz.checking.result import Result, result_of
 from fuzz.checking.sources import Source, by_value, of_function
 from fuzz.errors import UserError
+from fuzz.operators.gradients import gradient_name
 from fuzz.shrinking.command import shrink_after_run
+from fuzz.variants import expanded
 from fuzz.workers.limits import Limits
 from results.findings_file import write_findings
 from results.reading import open as open_results
@@ -54,6 +56,16 @@ class Asked(Struct, frozen=True):
     sources: tuple[Source | None, ...]
 
 
+class Wanted(Struct, frozen=True):
+    """What to run."""
+
+    trials: int = TRIALS
+    dtype: str = "float32"
+    seed: int = 0
+    variants: tuple[str, ...] = ()
+    gradients: bool = False
+
+
 class _Quiet:
     """A display that shows nothing."""
 
@@ -76,6 +88,7 @@ def check(
     seed: int = 0,
     names: Sequence[str] | None = None,
     variants: Sequence[str] = (),
+    gradients: bool = False,
     out: str | Path | None = None,
     call_timeout: float = 60.0,
     workers: int = 1,
@@ -92,6 +105,10 @@ def check(
     The result prints as a text, and as a table in a notebook; it is an ordinary campaign in `out` (default: a new
     folder below ulpfuzz-runs). What counts against a function is shrunk for up to `shrink` seconds. Raises UserError,
     one line, where the functions cannot be compared at all.
+
+    `variants` calls each function in other ways, too (docs/variants.md): in smaller batches, repeatedly, with strided
+    inputs. `gradients` compares the gradients with respect to all inputs as well, for a cotangent of N(0,1), those of
+    PyTorch and JAX by their own differentiation.
     """
     if not functions:
         raise UserError("a check needs functions: fuzz.check(f, g, inputs=...)")
@@ -104,26 +121,24 @@ def check(
     wanted = request.of_value(inputs, functions[0])
     settings = Settings(workers, Limits(call=call_timeout))
     path = None if out is None else Path(out)
-    return run_check(asked, truth is not None, wanted, trials, dtype, seed, tuple(variants), path, settings, shrink)
+    what = Wanted(trials, dtype, seed, _several(variants), gradients)
+    return run_check(asked, truth is not None, wanted, what, path, settings, shrink)
 
 
 def run_check(
     asked: Asked,
     has_truth: bool,
     inputs: request.Inputs,
-    trials: int,
-    dtype: str,
-    seed: int,
-    variants: tuple[str, ...],
+    what: Wanted,
     out: Path | None,
     settings: Settings,
     shrink: float = SHRINK_SECONDS,
     display: Callable[[Recorder], Display] = quiet,
 ) -> Result:
     """What `check` and the command line have in common. The last function of `asked` is the truth, where it has one."""
-    _valid(trials, dtype, seed)
+    _valid(what)
     with _transported(asked) as sources:
-        values = _first_draw(inputs, dtype, seed)
+        values = _first_draw(inputs, what.dtype, what.seed)
         count = len(asked.names) - has_truth
         prepared = _prepared(asked, sources, count, values, settings.limits.call)
         described = _described(asked, sources, prepared, inputs)
@@ -132,23 +147,29 @@ def run_check(
         try:
             path = out or default_directory(described.operator)
             here = sources is None
-            campaign = _run(described, inputs, trials, dtype, seed, variants, path, settings, here, display)
+            campaign = _run(described, inputs, what, path, settings, here, display)
             if not here and shrink > 0:
                 with contextlib.redirect_stderr(io.StringIO()):
                     shrink_after_run(campaign, shrink)
-            notes = (*prepared.notes, *_of_this_process(described, dtype))
+            notes = (*prepared.notes, *_of_this_process(described, what))
             return result_of(path, described, notes, in_process=here)
         finally:
             made.forget(described)
 
 
-def _valid(trials: int, dtype: str, seed: int) -> None:
-    if dtype not in PRECISIONS:
-        raise UserError(f"dtype is {dtype!r}: use one of {', '.join(PRECISIONS)}")
-    if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
-        raise UserError(f"trials is {trials!r}: use a whole number from 1 on")
-    if not 0 <= seed < 2**63:
-        raise UserError(f"seed is {seed}: use a whole number from 0 to 2^63 - 1")
+def _valid(what: Wanted) -> None:
+    if what.dtype not in PRECISIONS:
+        raise UserError(f"dtype is {what.dtype!r}: use one of {', '.join(PRECISIONS)}")
+    if isinstance(what.trials, bool) or not isinstance(what.trials, int) or what.trials < 1:
+        raise UserError(f"trials is {what.trials!r}: use a whole number from 1 on")
+    if not 0 <= what.seed < 2**63:
+        raise UserError(f"seed is {what.seed}: use a whole number from 0 to 2^63 - 1")
+    expanded(what.variants)
+
+
+def _several(variants: str | Sequence[str]) -> tuple[str, ...]:
+    """Variants named in one text, with commas between, or one by one."""
+    return tuple(filter(None, map(str.strip, variants.split(",")))) if isinstance(variants, str) else tuple(variants)
 
 
 @contextlib.contextmanager
@@ -236,24 +257,24 @@ def _described(asked: Asked, sources: tuple[Source, ...] | None, prepared: Prepa
 def _run(
     described: Made,
     inputs: request.Inputs,
-    trials: int,
-    dtype: str,
-    seed: int,
-    variants: tuple[str, ...],
+    what: Wanted,
     path: Path,
     settings: Settings,
     here: bool,
     display: Callable[[Recorder], Display],
 ) -> Campaign:
     names = [subject.name for subject in described.subjects]
-    problem = ProblemSpec(described.operator, dict(described.dims), {}, inputs.recipes)
+    problems = [ProblemSpec(described.operator, dict(described.dims), {}, inputs.recipes)]
+    if what.gradients:
+        problems.append(structs.replace(problems[0], operator=gradient_name(described.operator)))
     spec = CampaignSpec(
-        problems=(problem,),
-        trials=trials,
-        seed=seed,
-        dtypes=(dtype,),
+        problems=tuple(problems),
+        trials=what.trials,
+        seed=what.seed,
+        dtypes=(what.dtype,),
         targets=tuple(names),
         pairs=tuple((a, b) for number, a in enumerate(names) for b in names[number + 1 :]),
+        variants=what.variants,
         title=f"check of {', '.join(names)}",
     )
     with tempfile.TemporaryDirectory(prefix="ulpfuzz-") as folder:
@@ -266,10 +287,10 @@ def _run(
     return campaign
 
 
-def _of_this_process(described: Made, dtype: str) -> list[str]:
+def _of_this_process(described: Made, what: Wanted) -> list[str]:
     """What differs between the calls of the check and those of the caller."""
     names = [subject.name for subject in described.subjects if subject.library == "jax"]
-    if dtype != "float64" or not names or x64():
+    if what.dtype != "float64" or not names or x64():
         return []
     return [
         f"x64 is not in force in this process, so JAX turns float64 inputs of {', '.join(names)} into float32 here "

@@ -11,7 +11,18 @@ from msgspec import Struct
 
 from fuzz.backends import BACKENDS
 from fuzz.backends import register as register_backend
-from fuzz.backends.base import EVERY_FLOAT, Array, Backend, Implementation, Kernel, Request, SimpleKernel, Unsupported
+from fuzz.backends.base import (
+    EVERY_FLOAT,
+    Array,
+    Backend,
+    Derivative,
+    Implementation,
+    Kernel,
+    Request,
+    SimpleKernel,
+    Unsupported,
+)
+from fuzz.checking.adapters import ADAPTERS
 from fuzz.checking.called import Called
 from fuzz.checking.sources import Source, restored
 from fuzz.operators import OPERATORS
@@ -75,11 +86,37 @@ class Made(Struct, frozen=True):
 class CalledOperator(Operator, frozen=True, kw_only=True):
     """An operator whose truth is a function that cannot be looked into."""
 
-    call: Opaque = Opaque("", lambda inputs: ())
-    outputs: Callable[[Mapping[str, Shape]], Sequence[Shape]] = lambda shapes: ()
+    truth: Called
+    independent: tuple[tuple[int, ...], ...]
+    outputs: Callable[[Mapping[str, Shape]], Sequence[Shape]]
+    """Shapes of the outputs for those of the inputs."""
 
     def program(self, shapes: Mapping[str, Shape], attributes: Mapping[str, Scalar]) -> Program:
-        return program_of(self.call, shapes, self.outputs(shapes))
+        call = Opaque(self.truth.name, self.truth, self.independent)
+        return program_of(call, shapes, self.outputs(shapes))
+
+    def vjp(
+        self,
+        shapes: Mapping[str, Shape],
+        attributes: Mapping[str, Scalar],
+        wrt: Sequence[str],
+        cotangents: Mapping[int, tuple[str, Shape]],
+    ) -> Program:
+        """The library's own differentiation, in float64."""
+        if ADAPTERS[self.truth.library].vjp is None:
+            raise TraceError(f"{self.truth.name} has no gradient: it is neither traced nor of torch or jax")
+        names = list(shapes)
+        derivative = Derivative(_UNNAMED, len(names), tuple(names.index(name) for name in wrt), tuple(cotangents))
+        elementwise = all(len(own) == len(shape) for own, shape in zip(self.independent, shapes.values(), strict=True))
+        every = dict(shapes) | dict(cotangents.values())
+        axes = [tuple(range(len(shape))) for shape in every.values()] if elementwise else []
+        call = Opaque(
+            f"the gradient of {self.truth.name}", lambda arrays: self.truth.gradients(arrays, derivative), axes
+        )
+        return program_of(call, every, [shapes[name] for name in wrt])
+
+
+_UNNAMED = Implementation("", "", "user", "", lambda: None)
 
 
 class CheckedBackend(Backend):
@@ -90,6 +127,8 @@ class CheckedBackend(Backend):
     def __init__(self, subject: Subject, operator: str, called: Called) -> None:
         super().__init__()
         self.name, self.library, self._called = subject.name, subject.library, called
+        self.layouts = BACKENDS[subject.library].layouts
+        self.differentiates = ADAPTERS[subject.library].differentiates
         self.module = subject.library
         self.install = f"pip install {subject.library}"
         offered = Implementation(operator, subject.name, "user", subject.source.text, called.function, EVERY_FLOAT)
@@ -105,9 +144,11 @@ class CheckedBackend(Backend):
         if request.device != self.default_device:
             raise Unsupported(f"{self.name} runs where its function puts it: name no device")
         inputs = tuple(request.inputs.values())
+        derivative = request.implementation.derivative
 
         def call() -> tuple[Array, ...]:
-            return tuple(np.asarray(array, order="C") for array in self._called(inputs))
+            found = self._called(inputs) if derivative is None else self._called.gradients(inputs, derivative)
+            return tuple(np.asarray(array, order="C") for array in found)
 
         return SimpleKernel(call)
 
@@ -173,7 +214,6 @@ def _operator(made: Made, truth: Called) -> Operator:
     contract = made.contract()
     if made.traced:
         return Operator(contract, traceable(truth))
-    call = Opaque(truth.name, truth, made.independent)
     known = contract.shapes(dict(made.dims)), tuple(_sizes(dims, made) for _, dims in made.outputs)
 
     def outputs(shapes: Mapping[str, Shape]) -> Sequence[Shape]:
@@ -184,7 +224,7 @@ def _operator(made: Made, truth: Called) -> Operator:
         except Exception as error:
             raise TraceError(f"{truth.name} does not take these shapes: {type(error).__name__}: {error}") from error
 
-    return CalledOperator(contract, truth, call=call, outputs=outputs)
+    return CalledOperator(contract, truth, truth=truth, independent=made.independent, outputs=outputs)
 
 
 def _sizes(dims: Sequence[str | int], made: Made) -> Shape:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from fuzz.checking.result import Result
-from fuzz.checking.text import pair_table, table
+from fuzz.checking.text import closer_table, pair_table, table, variant_table
 
 
 def html(result: Result) -> str:
@@ -15,6 +15,9 @@ def html(result: Result) -> str:
     parts += [f"<ul>{notes}</ul>"] if notes else []
     parts += [_table(table(result))]
     parts += [_table(pair_table(result))] if result.pairs else []
+    parts += [_table(closer_table(result))] if result.closer else []
+    if result.varied:
+        parts += [_table(variant_table(result)), *(f"<p>{escape(line)}</p>" for line in result.bits)]
     parts += [f"<p>example: {escape(result.example)}</p>"] if result.example else []
     parts += [f"<p>truth: {escape(result.known_by)}; again: <code>{escape(result.reproduce)}</code></p>"]
     return "".join(parts)

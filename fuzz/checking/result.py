@@ -9,9 +9,13 @@ from typing import Any
 from msgspec import Struct
 
 from fuzz.checking.made import Made
+from fuzz.operators.gradients import gradient_name, is_gradient
+from results.closer import CloserLine, closer_lines
 from results.reading import Results
 from results.reading import open as open_results
 from results.statistics.proportions import Interval, rate_interval
+from results.variant_words import answer, bits
+from results.variants import VariantTally, by_family, variant_bits, variant_tallies
 from results.verdicts import VERDICTS, worst
 
 
@@ -20,6 +24,8 @@ class Line(Struct, frozen=True):
 
     name: str
     library: str
+    gradient: bool
+    """Whether this is about its gradients."""
     verdict: str
     detail: str
     trials: int
@@ -39,12 +45,17 @@ class Line(Struct, frozen=True):
     where: str
     """Inputs at the largest absolute error, where an element depends on few; else empty."""
 
+    @property
+    def label(self) -> str:
+        return f"gradient of {self.name}" if self.gradient else self.name
+
 
 class PairLine(Struct, frozen=True):
     """Two functions against each other."""
 
     a: str
     b: str
+    gradient: bool
     trials: int
     equal: int
     """Trials in which all bits agree."""
@@ -66,6 +77,12 @@ class Result(Struct, frozen=True):
     """The function that is taken to be right."""
     known_by: str
     reproduce: str
+    closer: tuple[CloserLine, ...] = ()
+    """Which of two functions has the smaller errors, output by output."""
+    varied: tuple[VariantTally, ...] = ()
+    """What calling them in another way changed, a line a family."""
+    bits: tuple[str, ...] = ()
+    """Which ways of calling give the same bits, in words."""
     example: str = ""
     """The smallest inputs found on which the first of the guilty fails."""
 
@@ -96,14 +113,19 @@ def result_of(path: Path, made: Made, notes: tuple[str, ...], *, in_process: boo
     from fuzz.checking.sentence import sentence
 
     results = open_results(path)
-    lines = tuple(_line(results, subject.name, subject.library) for subject in made.subjects)
+    operators = [made.operator, *([gradient_name(made.operator)] if _has_gradients(results) else [])]
+    every = [_line(results, s.name, s.library, name) for name in operators for s in made.subjects]
+    lines = tuple(line for line in every if not (line.gradient and line.verdict == "unsupported"))
+    no_gradient = [line.name for line in every if line not in lines]
+    if no_gradient:
+        notes = (*notes, f"nothing differentiates {', '.join(no_gradient)} here")
     pairs = tuple(_pairs(results))
+    tallies = variant_tallies(results)
     facts = results.sql("SELECT any_value(dtype) AS dtype, any_value(known_by) AS known_by FROM trials").to_pylist()[0]
     if in_process:
         notes = (*notes, "the functions cannot be sent to another process: they ran in this one, without limits")
-    verdict, text = sentence(lines, pairs, made, str(facts["dtype"]))
-    failing = [line for line in lines if VERDICTS[line.verdict].finding]
-    finding = results.findings[0].id if failing and results.findings else ""
+    verdict, text = sentence(lines, pairs, made, str(facts["dtype"]), by_family(tallies))
+    finding = results.findings[0].id if VERDICTS[verdict].finding and results.findings else ""
     reproduce = f"ulpfuzz repro {path} {finding}" if finding else f"ulpfuzz report {path}"
     return Result(
         verdict=verdict,
@@ -116,6 +138,9 @@ def result_of(path: Path, made: Made, notes: tuple[str, ...], *, in_process: boo
         truth=made.truth.name,
         known_by=str(facts["known_by"] or ""),
         reproduce=reproduce,
+        closer=tuple(line for line in closer_lines(results).lines if line.closer),
+        varied=tuple(tally for tally in by_family(tallies) if tally.trials),
+        bits=(*answer(tallies), *bits(variant_bits(results))) if tallies else (),
         example=_example(path, finding),
     )
 
@@ -135,29 +160,35 @@ _FIGURES = """
            max(rel_max) AS rel_max, max(rho_max) AS rho_max, median(rung_slope) AS slope,
            any_value(rung_dtype) AS rung_dtype, max(rung_abs) AS rung_abs,
            coalesce(bool_and(nan_count + inf_count = elements), false) AS empty
-    FROM trials WHERE backend = '{name}'
+    FROM trials WHERE backend = '{name}' AND operator = '{operator}'
 """
 
 
-def _line(results: Results, name: str, library: str) -> Line:
-    row = results.sql(_FIGURES.format(name=name)).to_pylist()[0]
+def _has_gradients(results: Results) -> bool:
+    return bool(results.sql("SELECT 1 FROM trials WHERE operator LIKE '%.grad' LIMIT 1").num_rows)
+
+
+def _line(results: Results, name: str, library: str, operator: str) -> Line:
+    mine = f"backend = '{name}' AND operator = '{operator}'"
+    row = results.sql(_FIGURES.format(name=name, operator=operator)).to_pylist()[0]
     verdict = worst(list(row["verdicts"]))
     told = results.sql(
-        f"SELECT detail FROM trials WHERE backend = '{name}' AND verdict = '{verdict}' ORDER BY rho_max DESC NULLS LAST"
+        f"SELECT detail FROM trials WHERE {mine} AND verdict = '{verdict}' ORDER BY rho_max DESC NULLS LAST"
     ).to_pylist()
     findings = ", ".join(f"'{v.name}'" for v in VERDICTS.values() if v.finding)
     failed = results.sql(
         f"""SELECT count(DISTINCT (problem_id, seed, "index")) AS k FROM trials
-            WHERE backend = '{name}' AND verdict IN ({findings}) AND coalesce(error, '') NOT LIKE 'not run:%'"""
+            WHERE {mine} AND verdict IN ({findings}) AND coalesce(error, '') NOT LIKE 'not run:%'"""
     ).to_pylist()[0]["k"]
     return Line(
         name=name,
         library=library,
+        gradient=is_gradient(operator),
         verdict=verdict,
         detail=str(told[0]["detail"] or "") if told else "",
         trials=int(row["trials"]),
         failed=rate_interval(int(failed), int(row["trials"])),
-        where=_where(results, name),
+        where=_where(results, name, operator),
         empty=bool(row["empty"]),
         **{
             key: row[key]
@@ -166,10 +197,10 @@ def _line(results: Results, name: str, library: str) -> Line:
     )
 
 
-def _where(results: Results, name: str) -> str:
+def _where(results: Results, name: str, operator: str) -> str:
     """ "x = -2.70" at the largest absolute error."""
     rows = results.sql(
-        f"""SELECT inputs FROM elements WHERE kind = 'absolute' AND target LIKE '{name}:%'
+        f"""SELECT inputs FROM elements WHERE kind = 'absolute' AND target LIKE '{name}:%' AND operator = '{operator}'
             ORDER BY abs(value - truth) DESC LIMIT 1"""
     ).to_pylist()
     given: list[Any] = json.loads(rows[0]["inputs"]) if rows else []
@@ -180,15 +211,15 @@ def _where(results: Results, name: str) -> str:
 
 def _pairs(results: Results) -> list[PairLine]:
     rows = results.sql(
-        """SELECT backend AS a, split_part(against, ':', 1) AS b,
+        """SELECT backend AS a, split_part(against, ':', 1) AS b, operator LIKE '%.grad' AS gradient,
                   count(DISTINCT (problem_id, seed, "index")) AS trials,
                   count(DISTINCT CASE WHEN NOT same THEN (problem_id, seed, "index") END) AS different,
                   max(abs_max) AS abs_max, avg(abs_mean) AS abs_mean
            FROM (SELECT *, coalesce(verdict, '') = 'exact' AS same FROM measurements
                  WHERE against <> 'truth' AND coalesce(variant, '') = '')
-           GROUP BY a, b ORDER BY a, b"""
+           GROUP BY a, b, gradient ORDER BY gradient, a, b"""
     ).to_pylist()
     return [
-        PairLine(r["a"], r["b"], int(r["trials"]), int(r["trials"] - r["different"]), r["abs_max"], r["abs_mean"])
+        PairLine(r["a"], r["b"], r["gradient"], r["trials"], r["trials"] - r["different"], r["abs_max"], r["abs_mean"])
         for r in rows
     ]

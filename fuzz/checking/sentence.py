@@ -6,17 +6,26 @@ from collections.abc import Sequence
 
 from fuzz.checking.made import Made
 from fuzz.checking.result import Line, PairLine
+from results.variants import VariantTally
 from results.verdicts import NO_VALUE, VERDICTS, worst
 
 
-def sentence(lines: Sequence[Line], pairs: Sequence[PairLine], made: Made, dtype: str) -> tuple[str, str]:
+def sentence(
+    lines: Sequence[Line],
+    pairs: Sequence[PairLine],
+    made: Made,
+    dtype: str,
+    varied: Sequence[VariantTally] = (),
+) -> tuple[str, str]:
     """The verdict of the whole check, and why."""
-    verdict = worst([line.verdict for line in lines])
+    verdict = worst([*(line.verdict for line in lines), *(tally.worst for tally in varied if tally.worst)])
     if all(line.empty for line in lines):
         return "indeterminate", "Every result is NaN or infinite: there is nothing to compare."
     guilty = [line for line in lines if line.verdict == verdict]
     if VERDICTS[verdict].finding or verdict in ("indeterminate", "unsupported"):
-        return verdict, " ".join(_accusation(line, made, dtype) for line in guilty)
+        told = [_accusation(line, made, dtype) for line in guilty]
+        told += [_varies(tally) for tally in varied if tally.worst == verdict]
+        return verdict, " ".join(told)
     return verdict, _agreement(lines, pairs, made, dtype)
 
 
@@ -26,9 +35,9 @@ def _accusation(line: Line, made: Made, dtype: str) -> str:
     if line.verdict == "wrong":
         known = symmetric and line.name != made.truth.name
         who = (
-            f"{made.truth.name} and {line.name} are different functions: they differ"
+            f"{made.truth.name} and {line.label} are different functions: they differ"
             if known
-            else (f"{line.name} is wrong: it is off")
+            else (f"{line.label} is wrong: it is off")
         )
         there = "" if line.rung_abs is None else f" and by {_size(line.rung_abs)} in {line.rung_dtype}"
         what = "difference" if known else "error"
@@ -37,9 +46,17 @@ def _accusation(line: Line, made: Made, dtype: str) -> str:
             f"with precision{_slope(line)}."
         )
     if line.verdict in NO_VALUE or line.verdict in ("dtype_mismatch", "indeterminate", "nonfinite_mismatch"):
-        return f"{line.name}: the result {VERDICTS[line.verdict].sentence}: {line.detail}."
+        return f"{line.label}: the result {VERDICTS[line.verdict].sentence}: {line.detail}."
     largest = f"; largest error {_size(line.abs_max)}{place}" if line.abs_max is not None else ""
-    return f"{line.name}: the result {VERDICTS[line.verdict].sentence} ({line.detail}){largest}."
+    return f"{line.label}: the result {VERDICTS[line.verdict].sentence} ({line.detail}){largest}."
+
+
+def _varies(tally: VariantTally) -> str:
+    name = tally.target.partition(":")[0]
+    return (
+        f"{name}, called otherwise ({tally.variant}): the result {VERDICTS[tally.worst].sentence}, in "
+        f"{tally.found:,} of {tally.trials:,} trials, by up to {_size(tally.largest)}."
+    )
 
 
 def _slope(line: Line) -> str:
@@ -47,7 +64,7 @@ def _slope(line: Line) -> str:
 
 
 def _agreement(lines: Sequence[Line], pairs: Sequence[PairLine], made: Made, dtype: str) -> str:
-    names = _list([line.name for line in lines])
+    names = _list([line.name for line in lines if not line.gradient])
     trials = max(line.trials for line in lines)
     if pairs and all(pair.equal == pair.trials for pair in pairs):
         return f"{names} agree bit for bit in all {trials:,} trials."

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from fuzz.campaigns.run import Settings
-from fuzz.checking.check import Asked, names_of_sources, run_check
+from fuzz.checking.check import Asked, Wanted, names_of_sources, run_check
 from fuzz.checking.request import of_texts
 from fuzz.checking.result import Result
 from fuzz.checking.sources import of_text
@@ -28,6 +28,7 @@ def check(
     dtype: str,
     seed: int,
     variants: str | None,
+    gradients: bool,
     out: Path | None,
     as_json: bool,
     settings: Settings,
@@ -39,8 +40,9 @@ def check(
     sources = tuple(of_text(text) for text in every)
     asked = Asked(tuple(names_of_sources(sources)), (None,) * len(sources), sources)
     chosen = tuple(filter(None, (name.strip() for name in (variants or "").split(","))))
+    what = Wanted(trials, dtype, seed, chosen, gradients)
     wanted, has_truth = of_texts(inputs), truth is not None
-    result = run_check(asked, has_truth, wanted, trials, dtype, seed, chosen, out, settings, display=display)
+    result = run_check(asked, has_truth, wanted, what, out, settings, display=display)
     for line in (_json(result) if as_json else str(result)).split("\n"):
         say(line)
     return FOUND if VERDICTS[result.verdict].finding else 0

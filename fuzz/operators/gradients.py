@@ -16,7 +16,6 @@ from msgspec import structs
 from fuzz.errors import UserError
 from fuzz.operators.base import Operator
 from fuzz.oracle.program import Program
-from fuzz.oracle.reverse import vjp_program
 from fuzz.oracle.trace import TraceError, trace
 from strategies.contract import Contract, Cost, Criterion, DimSpec, Scalar, Shape, Spec
 
@@ -52,8 +51,8 @@ class Gradient(Operator, frozen=True, kw_only=True):
         if self.forward.gradient is not None and self.wrt == _differentiable(self.forward):
             return trace(self.forward.gradient, shapes, attributes)
         primals = {spec.name: shapes[spec.name] for spec in self.forward.contract.inputs}
-        program = self.forward.program(primals, attributes)
-        return vjp_program(program, self.wrt, dict(zip(self.outputs, self.cotangents, strict=True)))
+        cotangents = {n: (name, shapes[name]) for n, name in zip(self.outputs, self.cotangents, strict=True)}
+        return self.forward.vjp(primals, attributes, self.wrt, cotangents)
 
 
 def is_gradient(name: str) -> bool:

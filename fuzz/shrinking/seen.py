@@ -112,8 +112,11 @@ def _stray(seen: Seen) -> bool:
 
 
 def _one_stray(one: Seen, other: Seen) -> bool:
-    """Whether one call died where the other was seen to write."""
-    return _stray(one) and _stray(other) and "crashed" in (one.verdict, other.verdict)
+    """Whether one call died where the other was seen to write beyond its buffers.
+
+    Not where it was seen to change an input: one that it happens not to change would show nothing.
+    """
+    return _stray(one) and _stray(other) and {one.verdict, other.verdict} == {"crashed", "out_of_bounds_write"}
 
 
 def _place(seen: Seen) -> str:

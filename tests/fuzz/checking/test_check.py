@@ -258,3 +258,52 @@ def test_functions_run_in_processes_of_their_own(tmp_path: Path) -> None:
     assert result.verdict == "wrong"
     assert result.example.startswith("shrunk to 1 element: x = ")
     assert not any("ran in this one" in note for note in result.notes)
+
+
+def test_gradients_are_compared_too(tmp_path: Path) -> None:
+    def detached(x: Any) -> Any:
+        return torch.tanh(x) * x.detach()
+
+    def whole(x: Any) -> Any:
+        return torch.tanh(x) * x
+
+    result = checked(tmp_path, whole, detached, gradients=True)
+    assert result.verdict == "wrong"
+    assert {line.label: line.verdict for line in result.lines if line.gradient} == {
+        "gradient of whole": "rounding",
+        "gradient of detached": "wrong",
+    }
+    assert [pair.gradient for pair in result.pairs] == [False, True]
+    assert result.sentence.startswith("whole and gradient of detached are different functions")
+
+
+def test_the_gradient_of_a_traced_truth_has_its_bound(tmp_path: Path) -> None:
+    def of_numpy(x: Any) -> Any:
+        return x * np.exp(x)
+
+    def of_torch(x: Any) -> Any:
+        return x * torch.exp(x)
+
+    result = checked(tmp_path, of_numpy, of_torch, gradients=True, inputs={"x": "uniform(0,3)[40]"})
+    assert result.ok
+    assert [line.label for line in result.lines] == ["of_numpy", "of_torch", "gradient of of_torch"]
+    assert "nothing differentiates of_numpy here" in result.notes
+    assert 0 < (result.lines[2].rho_max or 0) < 1
+
+
+def test_functions_are_called_in_other_ways(tmp_path: Path) -> None:
+    def switching(x: Any) -> Any:
+        return np.tanh(x.astype(np.float16) if len(x) > 16 else x).astype(x.dtype)
+
+    result = checked(tmp_path, tanh, switching, variants="batch,repeat")
+    assert result.verdict == "wrong" or result.verdict == "low_precision"
+    assert [tally.variant for tally in result.varied if tally.worst == "batch_variant"]
+    healthy = fuzz.check(here(tanh), inputs=["normal(0,1)[40]"], trials=5, variants=["batch"], out=tmp_path / "h")
+    assert healthy.ok
+    assert healthy.varied[0].equal == healthy.varied[0].trials > 0
+    assert any("bit" in line for line in healthy.bits)
+
+
+def test_a_variant_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="unknown variant 'batches'"):
+        checked(tmp_path, tanh, variants="batches")

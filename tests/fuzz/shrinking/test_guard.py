@@ -32,6 +32,7 @@ from fuzz.shrinking.seen import Guard, Seen, seen_of
         (Seen("out_of_bounds_write", None, "SIGSEGV, in run"), Seen("crashed", None, "SIGFPE, in run"), False),
         (Seen("out_of_bounds_write", None, "SIGSEGV, in run"), Seen("timed_out", None, "in run"), False),
         (Seen("out_of_bounds_write", None, "SIGSEGV, in run"), Seen("input_modified", None, "in run"), False),
+        (Seen("input_modified", None, "SIGSEGV, in run"), Seen("crashed", None, "SIGSEGV, in run"), False),
         (Seen("crashed", None, "SIGSEGV, in run"), Seen("out_of_bounds_write", None, "SIGSEGV, in run"), True),
         (Seen("wrong", 1e40), Seen("wrong", 1e12), True),
         (Seen("wrong", 1e40), Seen("wrong", 1e7), False),
