@@ -125,6 +125,7 @@ def result_of(path: Path, made: Made, notes: tuple[str, ...], *, in_process: boo
     if in_process:
         notes = (*notes, "the functions cannot be sent to another process: they ran in this one, without limits")
     verdict, text = sentence(lines, pairs, made, str(facts["dtype"]), by_family(tallies))
+    told = made.traced or not VERDICTS[verdict].finding  # a function is closest to its own float64 results
     finding = results.findings[0].id if VERDICTS[verdict].finding and results.findings else ""
     reproduce = f"ulpfuzz repro {path} {finding}" if finding else f"ulpfuzz report {path}"
     return Result(
@@ -138,7 +139,7 @@ def result_of(path: Path, made: Made, notes: tuple[str, ...], *, in_process: boo
         truth=made.truth.name,
         known_by=str(facts["known_by"] or ""),
         reproduce=reproduce,
-        closer=tuple(line for line in closer_lines(results).lines if line.closer),
+        closer=tuple(line for line in closer_lines(results).lines if line.closer) if told else (),
         varied=tuple(tally for tally in by_family(tallies) if tally.trials),
         bits=(*answer(tallies), *bits(variant_bits(results))) if tallies else (),
         example=_example(path, finding),
