@@ -84,6 +84,17 @@ def test_commands_on_results_run(folder: Path) -> None:
     assert (folder / "night.csv").stat().st_size > 1000
 
 
+@pytest.mark.heavy
+def test_the_check_says_what_is_shown(folder: Path) -> None:
+    code = next(snippet for snippet in SNIPPETS if "fuzz.check(" in snippet)
+    (folder / "ask.py").write_text(code)
+    ran = subprocess.run(
+        [sys.executable, "ask.py"], cwd=folder, capture_output=True, text=True, timeout=280, check=True
+    )
+    answer = ran.stdout.splitlines()[0]
+    assert answer in " ".join(README.split())
+
+
 def test_the_results_snippet_runs(folder: Path) -> None:
     run(["run", "exp", "--dims", "n=5", "--targets", "numpy", "--trials", "3", "--out", "campaign"], folder)
     code = next(snippet for snippet in SNIPPETS if "results.open" in snippet).replace("ulpfuzz-runs/...", "campaign")
