@@ -13,7 +13,7 @@ from fuzz.backends.spelling import Spelling, Wanted
 
 EXTENSION_MODULES = "ulpfuzz_extension_"
 """What the modules of files given with --extension are called (fuzz.extensions)."""
-_LOAD = """extension_file = importlib.util.spec_from_file_location("extension", EXTENSION)
+LOAD = """extension_file = importlib.util.spec_from_file_location("extension", EXTENSION)
 extension = importlib.util.module_from_spec(extension_file)
 extension_file.loader.exec_module(extension)"""
 
@@ -63,7 +63,7 @@ def _of_user(wanted: Wanted, function: Callable[..., Any]) -> Spelling:
         )
     path = Path(str(module.__file__)).resolve()
     settings = f"a kernel of the user's own ({path.name})"
-    return Spelling(("import importlib.util",), body, (_LOAD, *guards), settings=settings, extension=path)
+    return Spelling(("import importlib.util",), body, (LOAD, *guards), settings=settings, extension=path)
 
 
 def _writes(function: Callable[..., Any]) -> bool:

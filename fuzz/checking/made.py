@@ -22,6 +22,7 @@ from fuzz.backends.base import (
     SimpleKernel,
     Unsupported,
 )
+from fuzz.backends.spelling import Spelling, Wanted
 from fuzz.checking.adapters import ADAPTERS
 from fuzz.checking.called import Called
 from fuzz.checking.sources import Source, restored
@@ -126,7 +127,7 @@ class CheckedBackend(Backend):
 
     def __init__(self, subject: Subject, operator: str, called: Called) -> None:
         super().__init__()
-        self.name, self.library, self._called = subject.name, subject.library, called
+        self.name, self.library, self._called, self._subject = subject.name, subject.library, called, subject
         self.layouts = BACKENDS[subject.library].layouts
         self.differentiates = ADAPTERS[subject.library].differentiates
         self.module = subject.library
@@ -139,6 +140,11 @@ class CheckedBackend(Backend):
 
     def warm_up(self) -> None:
         BACKENDS[self.library].warm_up()
+
+    def spell(self, wanted: Wanted) -> Spelling:
+        from fuzz.checking.spelled import spelled
+
+        return spelled(wanted, self._subject, self._called.outputs)
 
     def prepare(self, request: Request) -> Kernel:
         if request.device != self.default_device:

@@ -74,7 +74,8 @@ def ulp_of(truth: str, p: Precision) -> Fraction:
 def _truth(bench: Bench, rung: Rung, output: int, at: tuple[int, ...], position: int) -> tuple[str, str]:
     """The digits and who computed them; the oracle's own value where no software arithmetic gives any."""
     own = rung.yardsticks[output].value[position]
-    fallback = (_shown(own), f"the formula of the operator in {rung.bound.known_by}")
+    known_by = rung.bound.known_by
+    fallback = (_shown(own), known_by if bench.program.opaque else f"the formula of the operator in {known_by}")
     arithmetic = adjudicator()
     if arithmetic is None or not np.isfinite(own) or slice_size(bench.program, output) > WORK:
         return fallback

@@ -1,0 +1,78 @@
+"""`ulpfuzz check` on functions of a file: exit codes, the script of what it finds, hanging and dying functions."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from running import Cli
+
+MINE = """
+import ctypes, time
+import numpy as np
+
+def right(x):
+    return np.tanh(x)
+
+def wrong(x):
+    return np.tanh(x) * np.float32(1.001)
+
+def hangs(x):
+    time.sleep(100)
+
+def dies(x):
+    ctypes.string_at(8)
+"""
+INPUT = ("--input", "x=normal(0,1)[30]", "--trials", "5")
+
+
+@pytest.fixture
+def cli(ulpfuzz: Cli) -> Cli:
+    (ulpfuzz.folder / "mine.py").write_text(MINE)
+    return ulpfuzz
+
+
+def test_what_is_wrong_is_found_and_reproduced(cli: Cli) -> None:
+    ran = cli("check", "mine:right", "mine.py:wrong", *INPUT, "--out", "c", ULPFUZZ_SHRINK="10s")
+    assert ran.returncode == 1, ran.stderr
+    assert ran.stdout.startswith("wrong: wrong is wrong: it is off by 0.00")
+    assert "example: shrunk to 1 element: x = 1.0" in ran.stdout
+    (again,) = re.findall(r"again: ulpfuzz repro c (\w+)", ran.stdout)
+    assert cli("repro", "c", again, "--script", "s.py").returncode == 1
+    script = (cli.folder / "s.py").read_text()
+    assert "extension.wrong(x=x)" in script
+    assert "import fuzz" not in script
+    assert "from fuzz" not in script
+    run = subprocess.run([sys.executable, "-I", "s.py"], cwd=cli.folder, capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert "DEFECT" in run.stdout
+    assert "1 still there" in cli("replay", "c").stdout
+
+
+def test_the_answer_as_json(cli: Cli) -> None:
+    ran = cli("check", "mine:right", *INPUT, "--json", "--out", "c")
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["verdict"] in ("exact", "rounding")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("mine:right", "mine:hangs", *INPUT, "--call-timeout", "1"), "calling hangs did not end within 1 s"),
+        (("mine:right", "mine:dies", *INPUT), "calling dies ended the process with SIGSEGV"),
+        (("mine:right", "mine:absent", *INPUT), "mine has no 'absent'"),
+        (("right", *INPUT), "write module:function"),
+        (("mine:right",), "a check needs inputs"),
+        (("mine:right", "--input", "x"), "expected INPUT=RECIPE"),
+        (("mine:right", *INPUT, "--variants", "bach"), "unknown variant 'bach'"),
+    ],
+)
+def test_mistakes_are_one_line(cli: Cli, arguments: tuple[str, ...], words: str) -> None:
+    ran = cli("check", *arguments)
+    assert ran.returncode == 2
+    assert words in ran.stderr
+    assert ran.stderr.count("ulpfuzz: ") == 1
+    assert "Traceback" not in ran.stderr
