@@ -23,6 +23,7 @@ from fuzz.checking.known import Known, inputs_dtype
 from fuzz.checking.leaves import narrow_leaves
 from fuzz.checking.library import candidates, hinted
 from fuzz.checking.made import traceable
+from fuzz.checking.orders import swapped
 from fuzz.errors import UserError
 from fuzz.oracle.program import OPAQUE
 from fuzz.oracle.trace import TraceError, trace
@@ -71,6 +72,7 @@ def prepare(
         notes += of_formula(called, inputs)
     axes = independent(called, inputs, reference.shapes, tell)
     notes += of_orders(functions, known)
+    notes += swapped(called, [_called(one, by_name[one.name], inputs) for one in known if one != reference], inputs)
     return Prepared(tuple(known), reference, traced, axes, tuple(dict.fromkeys(notes)))
 
 

@@ -218,3 +218,13 @@ def test_arguments_by_name() -> None:
     assert takes_by_name(lambda x, w: x, ["w", "x"])
     assert not takes_by_name(lambda a, b: a, ["x", "w"])
     assert not takes_by_name(np.add, ["x", "w"])
+
+
+def test_swapped_arguments_are_noticed() -> None:
+    random = np.random.default_rng(0)
+    inputs = {"x": random.normal(size=(3, 3)).astype(np.float32), "w": random.normal(size=(3, 3)).astype(np.float32)}
+    functions = [("f", lambda x, w: x @ w), ("g", lambda a, b: b @ a), ("h", lambda x, w: w @ x)]
+    notes = prepare(functions, None, inputs).notes
+    assert [note for note in notes if "another order" in note] == [
+        "g agrees with f when it is called with (w, x) instead of (x, w): does it take its arguments in another order?"
+    ]
