@@ -6,6 +6,7 @@ import gc
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,11 @@ class Rung:
         self.arena = Arena(bench.input_shapes, dtype, forensic)
         self._bench = bench
         self._flush: Bound | None = None
-        self.bound: Bound = bound(bench.program, dtype, unspecified=bench.contract.unspecified)
+        contract = bench.contract
+        self._interpreter = partial(
+            bound, bench.program, dtype, unspecified=contract.unspecified, contaminating=contract.contaminating
+        )
+        self.bound: Bound = self._interpreter()
         self.yardsticks = tuple(
             Yardstick(int(np.prod(shape, dtype=np.int64)), dtype, self.bound.wide) for shape in bench.output_shapes
         )
@@ -91,8 +96,7 @@ class Rung:
         if computed.size and not np.isin(computed, self._given_sizes()).all():
             return math.inf
         if self._flush is None:
-            unspecified = self._bench.contract.unspecified
-            self._flush = bound(self._bench.program, self.dtype, flush=True, unspecified=unspecified)
+            self._flush = self._interpreter(flush=True)
         truth = self._flush(self.inputs())
         allowing = BoundYardstick(values.size, self.dtype, self._flush.wide)
         allowing.refresh(truth.outputs[output], _overflow(truth, output), self._plain(output))

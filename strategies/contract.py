@@ -133,7 +133,11 @@ class Contract(Struct, frozen=True):
     nonfinite: str = "IEEE 754-2019: NaN propagates, limits at infinity"
     """Policy for NaN and Inf, with its source."""
     unspecified: tuple[tuple[str, str], ...] = ()
-    """(input, "nan" or "inf"): what depends on such elements of it is left open by the policy, so not judged."""
+    """(input, "nan", "inf" or "huge"): what depends on such elements of it is left open by the policy, so not judged.
+    "huge" are numbers above the square root of the largest, whose product may overflow."""
+    contaminating: bool = False
+    """Whether such elements also leave open what does not depend on them by the reference's formula: elementwise, the
+    same element; else the whole output."""
     following: Callable[[Mapping[str, int], Mapping[str, Scalar]], Mapping[str, Shape]] | None = None
     """Shapes of the inputs whose sizes follow from dims and attributes, where there are such: a cotangent has the shape
     of its output."""

@@ -20,8 +20,8 @@ def named(spec: CampaignSpec) -> CampaignSpec:
     found = _named(spec)
     if not spec.gradients:
         return found
-    problems = list(found.problems)
-    return structs.replace(found, problems=tuple(structs.replace(p, operator=_gradient(p.operator)) for p in problems))
+    derived = tuple(structs.replace(p, operator=_gradient(p.operator)) for p in found.problems)
+    return structs.replace(found, problems=derived)
 
 
 def _gradient(name: str) -> str:

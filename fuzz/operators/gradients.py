@@ -28,8 +28,10 @@ COST = 3.0
 Evaluating Derivatives, 2008, section 4.6: between 3 and 4)."""
 
 _NONFINITE = (
-    "the limit where there is one, else NaN; no standard says what a NaN makes of a gradient that selects, nor what an "
-    "infinite cotangent does where the slope is 0: not judged"
+    "at infinite inputs of elementwise operators, softmax, log_softmax and logsumexp the limit where there is one, "
+    "else NaN. Not judged, as no standard says: NaN; infinities among the terms of a sum or product, which formulas may "
+    "multiply by 0; cotangents above the square root of the largest number, whose products overflow in one order and "
+    "not in another"
 )
 
 
@@ -108,7 +110,9 @@ def _contract(operator: Operator, name: str, wrt: tuple[str, ...], outputs: tupl
     contract = operator.contract
     cotangents = tuple(Spec(PREFIX + contract.outputs[n].name, contract.outputs[n].dims) for n in outputs)
     judged_not = [*contract.unspecified, *((spec.name, "nan") for spec in contract.inputs)]
-    judged_not += [(spec.name, kind) for spec in cotangents for kind in ("nan", "inf")]
+    judged_not += [(spec.name, kind) for spec in cotangents for kind in ("nan", "inf", "huge")]
+    if operator.gradient is None and not _elementwise(contract):
+        judged_not += [(spec.name, "inf") for spec in contract.inputs]
     return structs.replace(
         contract,
         operator=name,
@@ -121,7 +125,15 @@ def _contract(operator: Operator, name: str, wrt: tuple[str, ...], outputs: tupl
         criterion=Criterion.FORWARD_BOUND,
         nonfinite=_NONFINITE,
         unspecified=tuple(dict.fromkeys(judged_not)),
+        contaminating=True,
         following=_shapes_of(operator, outputs),
+    )
+
+
+def _elementwise(contract: Contract) -> bool:
+    """Whether every element of the output depends on the elements of the inputs at its own place only."""
+    return all(spec.dims == contract.outputs[0].dims for spec in (*contract.inputs, *contract.outputs)) and not any(
+        dim.reduced for dim in contract.dims
     )
 
 

@@ -79,5 +79,6 @@ def selu(x: Any, d_y: Any) -> Any:
 
 
 def hard_swish(x: Any, d_y: Any) -> Any:
-    """0 below -3, (2 x + 3) / 6 up to 3, then 1."""
-    return kink(x, -3.0, 0.0 * d_y, kink(x, 3.0, d_y * ((2.0 * x + 3.0) / 6.0), d_y))
+    """0 below -3, (2 x + 3) / 6 up to 3, then 1. Which piece is taken is asked of x + 3, which may be rounded."""
+    shifted = x + 3.0
+    return kink(shifted, 0.0, 0.0, kink(shifted, 6.0, d_y * ((2.0 * x + 3.0) / 6.0), d_y))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,11 +22,18 @@ from fuzz.oracle.products import copies_seeds
 from fuzz.oracle.program import OPAQUE, Program, Ref
 from fuzz.oracle.rules import RULES, part_keys
 from fuzz.oracle.spread import arriving, skipped_padding, spread
-from strategies.precision import DType, precision
+from strategies.precision import DType, Precision, precision
 
 VOID_SHARE = 0.1
 """First order is void where the error of a divisor or of a logarithm's argument exceeds this share of it: at 0.1 the
 neglected second-order terms reach about a tenth of the first-order ones."""
+
+_KINDS: dict[str, Callable[[Any, Precision], Any]] = {
+    "nan": lambda x, p: np.isnan(x),
+    "inf": lambda x, p: np.isinf(x),
+    "huge": lambda x, p: np.abs(x) > math.sqrt(p.largest),
+}
+"""What leaves a result open, by the name that `Contract.unspecified` has for it."""
 
 OVERFLOW_SHARE = 0.99
 """An intermediate above this share of the largest number may overflow in an implementation that rounds differently."""
@@ -71,6 +79,8 @@ class Truth:
         open what comes of a NaN or an infinity.
         What merely passes on an infinity or a NaN that the user gave does not count: a kernel has to pass it on, too.
         """
+        if self._owner.contaminating and (met := self._contaminated(output)) is not None:
+            return met
         limit = OVERFLOW_SHARE * precision(self._owner.dtype).largest
         if all(_within(frame, limit) for frame in self._owner.frames):
             return np.zeros(self.outputs[output].value.shape, bool)
@@ -91,6 +101,8 @@ class Truth:
 
     def unspecified(self, output: int) -> Any:
         """Elements that depend on a NaN or an infinity about which the operator's policy says nothing."""
+        if self._owner.contaminating and (met := self._contaminated(output)) is not None:
+            return met
         frames = self._owner.frames
         inputs = range(len(self._owner.program.inputs))
         masks = [self._open(n) if n in inputs else np.zeros(f.node.shape, bool) for n, f in enumerate(frames)]
@@ -101,10 +113,25 @@ class Truth:
     def _open(self, number: int) -> Any:
         value = self._owner.frames[number].value
         name = self._owner.program.inputs[number]
-        kinds = [kind for which, kind in self._owner.unspecified if which == name]
-        if not kinds:
-            return np.zeros(value.shape, bool)
-        return np.logical_or.reduce([np.isnan(value) if kind == "nan" else np.isinf(value) for kind in kinds])
+        found = np.zeros(value.shape, bool)
+        for which, kind in self._owner.unspecified:
+            if which == name:
+                found |= _KINDS[kind](value, precision(self._owner.dtype))
+        return found
+
+    def _contaminated(self, output: int) -> Any | None:
+        """Elements that an open element of an input may reach in some formulation; None where nothing is open.
+
+        In an elementwise operator the element itself, whichever side a selection takes; else every element: slices and
+        terms that one formula leaves out are multiplied by 0 in another.
+        """
+        opened = [self._open(number) for number in range(len(self._owner.program.inputs))]
+        shape = self.outputs[output].value.shape
+        if not any(mask.any() for mask in opened):
+            return None
+        if self._owner.elementwise:
+            return np.logical_or.reduce([np.broadcast_to(mask, shape) for mask in opened])
+        return np.ones(shape, bool)
 
     def void(self, output: int) -> Any:
         """Elements where the first-order bound means nothing: a divisor or logarithm argument with no digits left."""
@@ -141,8 +168,11 @@ class Bound:
         wide: np.dtype[Any],
         charges: Charges,
         unspecified: tuple[tuple[str, str], ...] = (),
+        contaminating: bool = False,
     ) -> None:
-        self.unspecified = unspecified
+        self.unspecified, self.contaminating = unspecified, contaminating
+        kinds = {PRIMITIVES[node.primitive].kind for node in program.nodes[len(program.inputs) :]}
+        self.elementwise = kinds <= {"elementwise"}
         self.program, self.dtype, self.wide, self.charges = program, dtype, wide, charges
         self.known_by = {"float64": "float64", "longdouble": f"longdouble ({np.finfo(np.longdouble).nmant} bits)"}[
             "longdouble" if wide == np.longdouble else "float64"
@@ -237,13 +267,15 @@ def bound(
     rounding: float = 1.0,
     updating: bool = False,
     unspecified: tuple[tuple[str, str], ...] = (),
+    contaminating: bool = False,
 ) -> Bound:
     """The bound interpreter of `program` for implementations that work in `dtype`.
 
-    `unspecified`: inputs whose NaN or infinities leave results open (see `Contract.unspecified`).
+    `unspecified`: inputs whose NaN or infinities leave results open, `contaminating`: also results that do not depend
+    on them by this formula (see `Contract`).
     """
     charges = charges_for(dtype, profile=profile, flush=flush, rounding=rounding, updating=updating)
-    return Bound(program, dtype, wide_dtype(dtype), charges, unspecified)
+    return Bound(program, dtype, wide_dtype(dtype), charges, unspecified, contaminating)
 
 
 def _within(frame: Frame, limit: float) -> bool:

@@ -115,7 +115,7 @@ class _Slice:
     def _elementwise(self, node: Node, index: Index) -> Any:
         a = self.arithmetic
         if node.primitive == "where":
-            taken = 1 if self._broadcast(node.arguments[0], index) else 2
+            taken = 1 if self._nonzero(self._broadcast(node.arguments[0], index)) else 2
             return self._broadcast(node.arguments[taken], index)
         values = [self._broadcast(argument, index) for argument in node.arguments]
         match node.primitive:
@@ -135,6 +135,13 @@ class _Slice:
             case "less_equal":
                 return not a.less(values[1], values[0])
         return a.apply(node.primitive, *values)
+
+    def _nonzero(self, value: Any) -> bool:
+        """Of a condition, or of a number of the arithmetic: those of Arb are true whatever they are."""
+        if isinstance(value, bool):
+            return value
+        a = self.arithmetic
+        return a.less(value, a.number(0.0)) or a.less(a.number(0.0), value)
 
     def _middle(self, x: Any, y: Any) -> Any:
         a = self.arithmetic
@@ -179,7 +186,7 @@ class _Slice:
     def _combine(self, primitive: str, static: Mapping[str, Any], values: list[Any]) -> Any:
         a = self.arithmetic
         if primitive == "count_nonzero":
-            return a.number(float(sum(map(bool, values))))
+            return a.number(float(sum(map(self._nonzero, values))))
         if primitive in ("max", "min"):
             best = values[0]
             for value in values[1:]:

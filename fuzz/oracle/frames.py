@@ -7,6 +7,7 @@ A frame holds the value z and its error bound in units of u, split as E = C + su
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from fuzz.oracle.models import Model
 from fuzz.oracle.named import inexact, wide_constant
 from fuzz.oracle.passes import absolute
+from fuzz.oracle.primitives import PRIMITIVES, call_arguments
 from fuzz.oracle.program import Node
 
 Real: TypeAlias = NDArray[Any]
@@ -170,10 +172,31 @@ class Frame(Operand):
         if name not in ("sum", "mean", "var"):
             return self.magnitude()
         axis, keepdims = self.static["axis"], self.static["keepdims"]
+        if not finite and self._sums_of_sums():
+            inner = self.operands[0]
+            terms[0] = inner.partial() if isinstance(inner, Frame) else terms[0]
         partial: Real = np.sum(terms[0], axis=axis, keepdims=keepdims)
         if name == "var":
             partial = np.maximum(partial, self.magnitude() * (self.static["length"] - self.static["ddof"]))
         return partial
+
+    def _sums_of_sums(self) -> bool:
+        """Whether the terms are sums themselves, charged as if all were added up at once (fuzz.oracle.reverse)."""
+        shape = np.shape(self.operands[0].value)
+        own = math.prod(shape[axis] for axis in self.static["axis"])
+        return self.node.primitive == "sum" and int(self.static["length"]) > own
+
+    def partial(self) -> Real:
+        """Largest partial sum behind each element, of a sum or product of matrices or a rearrangement of one."""
+        if self.node.primitive in ("sum", "matmul", "mean"):
+            return self.reach()
+        primitive = PRIMITIVES.get(self.node.primitive)
+        if primitive is not None and primitive.kind in ("view", "gather") and isinstance(self.operands[0], Frame):
+            source = self.operands[0].partial()
+            rest = (0.0,) if primitive.kind == "gather" else ()
+            moved: Real = primitive.function(source, *rest, **call_arguments(self.static))
+            return moved
+        return self.magnitude()
 
     def carry(self, operand: Operand, factor: Any = None) -> None:
         """Add |dz/doperand| * E_operand, elementwise with broadcasting; `factor` None is 1."""

@@ -15,8 +15,7 @@ import numpy as np
 from fuzz.oracle import opaque, products
 from fuzz.oracle.errorfunctions import erf, erfc, erfinv
 from fuzz.oracle.frames import Frame, Operand, Real
-from fuzz.oracle.functions import gammaln, sign, wave
-from fuzz.oracle.kinks import chosen_rule, kink_rule
+from fuzz.oracle.functions import choice, gammaln, kink, sign, wave
 from fuzz.oracle.passes import absolute
 from fuzz.oracle.polygamma import psi
 from fuzz.oracle.program import OPAQUE
@@ -345,8 +344,8 @@ RULES: dict[str, Rule] = {
     "gammaln": gammaln,
     "psi": psi,
     "sign": sign,
-    "kink": kink_rule,
-    "chosen": chosen_rule,
+    "kink": kink,
+    "chosen": choice,
     "greater": _comparison(np.greater),
     "greater_equal": _comparison(np.greater_equal),
     "less": _comparison(np.less),

@@ -88,8 +88,15 @@ class _Rung(Struct):
     def __post_init__(self) -> None:
         charges = charges_for(self.dtype, flush=self.kind is Kind.RHO)
         charges = structs.replace(charges, flush=FLUSH_ROOM * charges.flush)
-        unspecified = self.bench.contract.unspecified
-        self.interpreter = Bound(self.bench.program, self.dtype, wide_dtype(self.dtype), charges, unspecified)
+        contract = self.bench.contract
+        self.interpreter = Bound(
+            self.bench.program,
+            self.dtype,
+            wide_dtype(self.dtype),
+            charges,
+            contract.unspecified,
+            contract.contaminating,
+        )
         sizes = [int(np.prod(shape, dtype=np.int64)) for shape in self.bench.output_shapes]
         self.yardsticks = tuple(Yardstick(size, self.dtype, self.interpreter.wide) for size in sizes)
 
