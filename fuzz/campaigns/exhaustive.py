@@ -34,6 +34,10 @@ def problems(spec: CampaignSpec) -> tuple[ProblemSpec, ...]:
     for key in _UNUSED:
         if getattr(spec, key) is not None:
             raise UserError(f"an exhaustive plan runs every input there is: leave out {key}")
+    if spec.gradients:
+        raise UserError(
+            "a gradient has a cotangent beside its input: no plan runs every pair; use --plan survey or fixed"
+        )
     if any(problem.dims or problem.inputs for problem in spec.problems):
         raise UserError("an exhaustive plan chooses dims and inputs itself: leave them out, or use --plan fixed")
     if [problem.operator for problem in spec.problems] == [ALL]:

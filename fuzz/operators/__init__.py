@@ -60,6 +60,8 @@ def gradient(name: str) -> Gradient:
     from fuzz.operators.gradients import forward_name, gradient_of, is_gradient
 
     whole, *wrt = forward_name(name).split(".")
+    if wrt and is_gradient(forward_name(name)):
+        raise UserError(f"{forward_name(name)} is a gradient already: second derivatives are not derived")
     if not is_gradient(name) or whole not in OPERATORS:
         raise unknown("operator", name, OPERATORS)
     forward = OPERATORS[whole]

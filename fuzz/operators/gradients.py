@@ -29,7 +29,7 @@ Evaluating Derivatives, 2008, section 4.6: between 3 and 4)."""
 
 _NONFINITE = (
     "at infinite inputs of elementwise operators, softmax, log_softmax and logsumexp the limit where there is one, "
-    "else NaN. Not judged, as no standard says: NaN; infinities among the terms of a sum or product, which formulas may "
+    "else NaN. Not judged, as no standard says: NaN; infinities among terms of a sum or product, which formulas may "
     "multiply by 0; cotangents above the square root of the largest number, whose products overflow in one order and "
     "not in another"
 )

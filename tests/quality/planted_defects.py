@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
+from fuzz import operators
 from fuzz.backends import BACKENDS
 from fuzz.backends.base import Array
 from fuzz.extend import FunctionBackend, register
@@ -275,7 +276,7 @@ def run(defect: Defect, trials: int, seed: int = 0) -> list[Row]:
     called = f"{defect.operator}_{defect.name}"
     if called not in {i.name for i in PLANTED.implementations.get(defect.operator, ())}:
         PLANTED.operator(defect.operator, name=called, dtypes=tuple(PRECISIONS))(defect.kernel)
-    contract = OPERATORS[defect.operator].contract
+    contract = operators.operator(defect.operator).contract
     problem = make_problem(
         contract,
         dims=defect.dims,
