@@ -31,6 +31,10 @@ _UNSEEN_RHO = 2.0**-10
 float64 error of three roundings, where the float32 result happens to be exact, would seem not to shrink."""
 
 
+_SAME = 0.5
+"""Share of the lower rung's u E above which that of the higher one is no smaller: rounding divides it by 2^13 or more."""
+
+
 class Pair(Struct, frozen=True):
     """Two neighbouring rungs."""
 
@@ -177,7 +181,8 @@ def _slope(rho_low: Array, rho_high: Array, low: Yardstick, high: Yardstick) -> 
 
     An element without a correct digit at the low rung errs by no more than its size there: the ratio exaggerates the
     slope. Such elements count only where there are no others; the second value then says so. Where nothing is rounded,
-    E = 0 and an error on both rungs is none of rounding: a slope of 1.
+    E = 0 and an error on both rungs is none of rounding: a slope of 1. So it is where u E is as large on both: there it
+    is the width of a jump, between whose sides everything is accepted.
     """
     flagged = rho_low > FLAG
     if not flagged.any():
@@ -185,15 +190,17 @@ def _slope(rho_low: Array, rho_high: Array, low: Yardstick, high: Yardstick) -> 
     if not flagged.any():
         return None, False
     chosen = np.flatnonzero(flagged)
-    telling = chosen[~_lost(rho_low[chosen], low, chosen)]
+    with np.errstate(all="ignore"):
+        jumps = high.u * high.bound[chosen] > _SAME * low.u * low.bound[chosen]
+    telling = chosen[~_lost(rho_low[chosen], low, chosen) | jumps]
     saturated = not telling.size
     if not saturated:
         chosen = telling
     bits = high.precision.digits - low.precision.digits
     at_low, at_high = rho_low[chosen], rho_high[chosen]
-    unrounded = (low.bound[chosen] == 0) & (at_low > FLAG)
-    if unrounded.any():
-        unrounded &= (high.bound[chosen] == 0) & (at_high > FLAG)
+    with np.errstate(all="ignore"):
+        unrounded = high.u * high.bound[chosen] >= _SAME * low.u * low.bound[chosen]
+    unrounded &= (at_low > FLAG) & (at_high > FLAG)
     with np.errstate(all="ignore"):
         ratio = _at_least(at_high, _SMALLEST_RHO) / _at_least(at_low, _UNSEEN_RHO)
         slopes = np.where(unrounded, 1.0, np.log2(ratio.astype(np.float64)) / bits)

@@ -28,7 +28,7 @@ def closer(results: Results) -> Table | None:
     columns = (
         Column("operator"),
         Column("output"),
-        Column("pair"),
+        Column("first / second"),
         Column("closer"),
         Column("trials", True, "in which the closer one, else the first, has the smaller rms error"),
         Column("p", True),
@@ -54,7 +54,7 @@ def _row(line: CloserLine, several: bool) -> tuple[Cell, ...]:
         word(name),
         word(line.output),
         word(f"{line.first} / {line.second}"),
-        word(line.closer or "neither"),
+        word({line.first: "first", line.second: "second"}.get(line.closer, "neither")),
         Cell(f"{count(wins)} of {count(c.trials)}{equal}", wins),
         figure(line.adjusted),
         Cell(f"{short(c.ratio)}{interval}", c.ratio),
