@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field, structs
@@ -257,6 +257,16 @@ class Backend:
     def prepare(self, request: Request) -> Kernel:
         """Compile or bind; raises Unsupported when the library lacks this form."""
         raise NotImplementedError
+
+    def vjp(
+        self, function: Callable[..., Any], *, inputs: int, wrt: Sequence[int], outputs: Sequence[int] = (0,)
+    ) -> Callable[..., tuple[Any, ...]]:
+        """A function of the `inputs` inputs of `function`, a function of the library's own arrays, and of the cotangents
+        of its outputs number `outputs`, that gives the gradients with respect to the inputs number `wrt`.
+
+        By the library's automatic differentiation; Unsupported where it has none.
+        """
+        raise Unsupported(f"{self.name} does not differentiate")
 
     def spell(self, wanted: Wanted) -> Spelling:
         """The kernel as text for a stand-alone script; fuzz.backends.extraction.Unspellable where there is none."""

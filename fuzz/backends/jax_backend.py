@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.metadata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from fuzz.backends import jax_batching
+from fuzz.backends import jax_batching, jax_gradients
 from fuzz.backends.base import (
     EVERY_FLOAT,
     Array,
@@ -29,7 +29,6 @@ from fuzz.backends.base import (
     as_tuple,
     multiplies,
 )
-from fuzz.backends.jax_gradients import vjp
 from fuzz.backends.jax_spelling import spelled
 from fuzz.backends.spelling import Spelling, Wanted
 
@@ -93,7 +92,8 @@ class JaxBackend(Backend):
             axes = jax_batching.axes(request.implementation, request.attributes)
             function = jax_batching.mapped(function, batch, axes)
         if request.implementation.derivative is not None:
-            function = vjp(function, request.implementation.derivative)
+            d = request.implementation.derivative
+            function = self.vjp(function, inputs=d.inputs, wrt=d.wrt, outputs=d.outputs)
         shared = request.device == "cpu" and request.dtype != "bfloat16"  # DLPack has none in NumPy
         with scope():
             send = _view if shared else _sender(device)
@@ -107,6 +107,11 @@ class JaxBackend(Backend):
         if compiled and request.dtype != "float64":  # nothing is left for the scope to change
             return SimpleKernel(functools.partial(_collect, launch))
         return SimpleKernel(functools.partial(_collect_inside, scope, launch))
+
+    def vjp(
+        self, function: Callable[..., Any], *, inputs: int, wrt: Sequence[int], outputs: Sequence[int] = (0,)
+    ) -> Callable[..., tuple[Any, ...]]:
+        return jax_gradients.vjp(function, inputs=inputs, wrt=wrt, outputs=outputs)
 
     def spell(self, wanted: Wanted) -> Spelling:
         return spelled(wanted)

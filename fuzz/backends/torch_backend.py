@@ -8,11 +8,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.metadata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from fuzz.backends import torch_gradients
 from fuzz.backends.base import (
     BFLOAT16,
     EVERY_FLOAT,
@@ -26,7 +27,6 @@ from fuzz.backends.base import (
     as_tuple,
 )
 from fuzz.backends.spelling import Spelling, Wanted
-from fuzz.backends.torch_gradients import vjp
 from fuzz.backends.torch_options import OPTIONS, Context, Tensor, channels_last, contexts, inductor, require_compiler
 from fuzz.backends.torch_spelling import spelled
 
@@ -75,7 +75,7 @@ class TorchBackend(Backend):
         if options.get("memory_format", "contiguous") == "channels_last":
             function = channels_last(function, tuple(view.dim() for view in primals))
         if derivative is not None:
-            function = vjp(function, derivative)
+            function = self.vjp(function, inputs=derivative.inputs, wrt=derivative.wrt, outputs=derivative.outputs)
         mode = torch.inference_mode if derivative is None else torch.no_grad
         if request.device == "cpu":
             run = functools.partial(_run_cpu, mode, function, views)
@@ -86,6 +86,11 @@ class TorchBackend(Backend):
         if options.get("compile", "eager") == "inductor":
             _compile(call)
         return SimpleKernel(call, facts=facts)
+
+    def vjp(
+        self, function: Callable[..., Any], *, inputs: int, wrt: Sequence[int], outputs: Sequence[int] = (0,)
+    ) -> Callable[..., tuple[Any, ...]]:
+        return torch_gradients.vjp(function, inputs=inputs, wrt=wrt, outputs=outputs)
 
     def spell(self, wanted: Wanted) -> Spelling:
         return spelled(wanted)

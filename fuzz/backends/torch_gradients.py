@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from fuzz.backends.base import Derivative, Lazy, as_tuple
+from fuzz.backends.base import Lazy, as_tuple
 from fuzz.backends.torch_options import Tensor
 
 torch: Any = Lazy("torch")
 
 
-def vjp(function: Callable[..., Any], derivative: Derivative) -> Callable[..., tuple[Tensor, ...]]:
-    """A function of the inputs of `function` and of cotangents that gives the gradients, by torch.autograd.grad.
+def vjp(
+    function: Callable[..., Any], *, inputs: int, wrt: Sequence[int], outputs: Sequence[int] = (0,)
+) -> Callable[..., tuple[Tensor, ...]]:
+    """A function of the `inputs` inputs of `function` and of the cotangents of its outputs number `outputs`, that gives
+    the gradients with respect to the inputs number `wrt`, by torch.autograd.grad.
 
-    An input that nothing flows to has gradient 0. The function runs in grad mode, whatever mode the caller is in.
+    An input that nothing flows to has gradient 0. The function runs in grad mode, also where the caller is in no_grad;
+    in inference mode, whose tensors know no gradients, it cannot.
     """
 
     def gradients(*tensors: Tensor) -> tuple[Tensor, ...]:
-        primals, cotangents = tensors[: derivative.inputs], tensors[derivative.inputs :]
+        primals, cotangents = tensors[:inputs], tensors[inputs:]
         with torch.enable_grad():
-            leaves = [x.detach().requires_grad_(n in derivative.wrt) for n, x in enumerate(primals)]
+            leaves = [x.detach().requires_grad_(n in wrt) for n, x in enumerate(primals)]
             results = as_tuple(function(*leaves))
             return tuple(
                 torch.autograd.grad(
-                    [results[number] for number in derivative.outputs],
-                    [leaves[number] for number in derivative.wrt],
+                    [results[number] for number in outputs],
+                    [leaves[number] for number in wrt],
                     cotangents,
                     materialize_grads=True,
                 )

@@ -79,8 +79,12 @@ class Truth:
         open what comes of a NaN or an infinity.
         What merely passes on an infinity or a NaN that the user gave does not count: a kernel has to pass it on, too.
         """
+        found = self._overflow(output)
         if self._owner.contaminating and (met := self._contaminated(output)) is not None:
-            return met
+            return found | met
+        return found
+
+    def _overflow(self, output: int) -> Any:
         limit = OVERFLOW_SHARE * precision(self._owner.dtype).largest
         if all(_within(frame, limit) for frame in self._owner.frames):
             return np.zeros(self.outputs[output].value.shape, bool)

@@ -131,14 +131,15 @@ def _var(g: Any, a: Applied) -> Sequence[Any]:
 def _prod(g: Any, a: Applied) -> Sequence[Any]:
     """The product of the others: without zeros P / x, with one zero P there and 0 elsewhere, with more 0.
 
-    P is the product of the factors that are not 0.
+    P is the product of the factors that are not 0. Where it overflows, 0 times P is NaN, as it is of the product itself.
     """
     (x,) = a.operands
     axis = a.static["axis"]
     zeros = float(a.static["length"]) - np.count_nonzero(x, axis=axis, keepdims=True)
     factors = np.where(x, x, 1.0)
     product = np.prod(factors, axis=axis, keepdims=True)
-    only = np.where(x, 0.0, np.where(zeros > 1.0, 0.0, product))
+    nothing = 0.0 * product
+    only = np.where(x, nothing, np.where(zeros > 1.0, nothing, product))
     return (kept(g, a) * np.where(zeros, only, product / factors),)
 
 

@@ -150,3 +150,17 @@ def test_the_text_of_a_mapped_kernel_is_differentiated_too(how: str) -> None:
     exec(text("jax", implementation, case, 1, batch=how), scope)  # the text under test
     due = prepared("jax", implementation, case, "float32", batch=how)()[1]
     np.testing.assert_allclose(scope["compute"](*(a.astype(np.float32) for a in case.arrays)), due, rtol=1e-5)
+
+
+def test_any_function_can_be_differentiated() -> None:
+    import torch
+
+    gradients = BACKENDS["torch"].vjp(lambda x, y, z: (x * y, x + 0 * z), inputs=3, wrt=(1, 0, 2), outputs=(0, 1))
+    x, y, z, g, h = (torch.tensor([value]) for value in (2.0, 3.0, 4.0, 5.0, 7.0))
+    with torch.no_grad():
+        assert [float(d) for d in gradients(x, y, z, g, h)] == [10.0, 22.0, 0.0]
+    assert not x.requires_grad
+    gradients = BACKENDS["jax"].vjp(lambda x, y: x * y, inputs=2, wrt=(1,))
+    assert [float(d) for d in gradients(2.0, 3.0, 5.0)] == [10.0]
+    with pytest.raises(Unsupported, match="numpy does not differentiate"):
+        BACKENDS["numpy"].vjp(np.exp, inputs=1, wrt=(0,))

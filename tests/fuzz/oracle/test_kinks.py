@@ -109,3 +109,26 @@ def test_a_neighbour_that_is_smaller_is_not_chosen() -> None:
     (output,) = bound(selection(), "float32")([x, np.ones(2)]).outputs
     assert list(output.excused()[0]) == [0.0, 1.0, 0.0]
     assert list(output.value[0]) == [0.0, 1.0, 0.0]
+
+
+def opened(function: Any, size: int, x: Array, g: Array) -> Array:
+    """Elements that an open cotangent leaves open, and those that overflow."""
+    kinds = tuple(("g", kind) for kind in ("nan", "inf", "huge"))
+    found = bound(program(size, function), "float32", unspecified=kinds, contaminating=True)([x, g])
+    return np.asarray(found.overflow(0)).reshape(-1)
+
+
+def test_an_open_cotangent_leaves_its_own_element_open_even_on_the_side_not_taken() -> None:
+    x, g = np.array([-1.0, 2.0, 3.0, -4.0]), np.array([np.inf, 1e20, 1e19, np.nan])
+    assert list(opened(rectified, 4, x, g)) == [True, True, False, True]
+
+
+def test_what_overflows_beside_an_open_element_is_seen_too() -> None:
+    x, g = np.array([-1.0, 1e30, 3.0]), np.array([np.inf, 1.0, 1.0])
+    assert list(opened(lambda x, g: g / (x * x), 3, x, g)) == [True, True, False]
+
+
+def test_where_elements_are_added_up_an_open_one_leaves_all_open() -> None:
+    x, g = np.ones(3), np.array([1.0, np.nan, 1.0])
+    assert opened(lambda x, g: kink(x, 2.0, 0.0 * g, g) + np.sum(x), 3, x, g).all()
+    assert not opened(lambda x, g: kink(x, 2.0, 0.0 * g, g) + np.sum(x), 3, x, np.ones(3)).any()
