@@ -261,8 +261,8 @@ class Backend:
     def vjp(
         self, function: Callable[..., Any], *, inputs: int, wrt: Sequence[int], outputs: Sequence[int] = (0,)
     ) -> Callable[..., tuple[Any, ...]]:
-        """A function of the `inputs` inputs of `function`, a function of the library's own arrays, and of the cotangents
-        of its outputs number `outputs`, that gives the gradients with respect to the inputs number `wrt`.
+        """A function of the `inputs` inputs of `function` (of the library's own arrays) and of the cotangents of its
+        outputs number `outputs`, that gives the gradients with respect to the inputs number `wrt`.
 
         By the library's automatic differentiation; Unsupported where it has none.
         """

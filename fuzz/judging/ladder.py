@@ -32,7 +32,7 @@ float64 error of three roundings, where the float32 result happens to be exact, 
 
 
 _SAME = 0.5
-"""Share of the lower rung's u E above which that of the higher one is no smaller: rounding divides it by 2^13 or more."""
+"""Share of the lower rung's u E above which the higher one's is no smaller: precision divides it by 2^13 or more."""
 
 
 class Pair(Struct, frozen=True):

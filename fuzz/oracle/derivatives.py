@@ -131,7 +131,7 @@ def _var(g: Any, a: Applied) -> Sequence[Any]:
 def _prod(g: Any, a: Applied) -> Sequence[Any]:
     """The product of the others: without zeros P / x, with one zero P there and 0 elsewhere, with more 0.
 
-    P is the product of the factors that are not 0. Where it overflows, 0 times P is NaN, as it is of the product itself.
+    P is the product of the factors that are not 0. Where it overflows, 0 times P is NaN, as in the product itself.
     """
     (x,) = a.operands
     axis = a.static["axis"]
