@@ -76,13 +76,13 @@ def _module_at(function: Any, dtype: str) -> Any:
 def _torch_vjp(function: Callable[..., Any], derivative: Derivative) -> Callable[..., tuple[Any, ...]]:
     from fuzz.backends.torch_gradients import vjp
 
-    return vjp(function, derivative)
+    return vjp(function, inputs=derivative.inputs, wrt=derivative.wrt, outputs=derivative.outputs)
 
 
 def _jax_vjp(function: Callable[..., Any], derivative: Derivative) -> Callable[..., tuple[Any, ...]]:
     from fuzz.backends.jax_gradients import vjp
 
-    return vjp(function, derivative)
+    return vjp(function, inputs=derivative.inputs, wrt=derivative.wrt, outputs=derivative.outputs)
 
 
 ADAPTERS: dict[str, Adapter] = {
