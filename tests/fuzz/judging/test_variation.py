@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from fuzz.judging.judge import Judgement
-from fuzz.judging.second_look import stirred
+from fuzz.judging.second_look import NEAR, nearby
 from fuzz.judging.variation import Side, State, against_truth, opinion
 from fuzz.measure import Measurement, Spot
 from fuzz.thresholds import ACCEPT, FLAG
+from strategies.precision import precision
 
 U = 2.0**-24
 RIGHT, ORDER, OPEN, BAD = (Side(state, f"is {state.name}") for state in State)
@@ -65,14 +66,16 @@ def test_an_output_under_a_variant_has_no_finding_of_its_own() -> None:
     assert verdicts == ["accumulation_order", "indeterminate"]
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_stirring_moves_numbers_by_one_unit_in_the_last_place_at_most(dtype: str) -> None:
-    values = np.array([1.0, -2.5, 0.0, -0.0, np.inf, np.nan, np.finfo(dtype).max, np.finfo(dtype).tiny] * 50, dtype)
-    moved = stirred(values, np.random.default_rng(1))
-    kept = (values == 0) | ~np.isfinite(values)
-    np.testing.assert_array_equal(moved[kept], values[kept])
-    steps = moved[~kept] != values[~kept]
-    assert 0.4 < steps.mean() < 0.8
-    up, down = np.nextafter(values, np.dtype(dtype).type(np.inf)), np.nextafter(values, np.dtype(dtype).type(-np.inf))
-    assert np.isfinite(moved[~kept]).all()
-    assert ((moved == up) | (moved == down) | (moved == values) | kept).all()
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_inputs_nearby_are_a_little_smaller_and_of_the_same_kind(dtype: str) -> None:
+    given = np.array([1.0, -2.5, 0.0, -0.0, np.inf, np.nan, 1e-3, -7e3] * 50, precision(dtype).numpy)
+    near = nearby(given, np.random.default_rng(1)).astype(np.float64)
+    values = given.astype(np.float64)
+    numbers = np.isfinite(values) & (values != 0)
+    np.testing.assert_array_equal(near[~numbers], values[~numbers])
+    shares = near[numbers] / values[numbers]
+    slack = 2.0 * precision(dtype).unit_roundoff
+    assert (shares <= 1.0).all()
+    assert (shares >= (1.0 - NEAR) * (1.0 - slack)).all()
+    assert np.unique(shares).size > 2
+    assert near.dtype == np.float64
