@@ -64,6 +64,7 @@ def test_a_death_under_a_variant_costs_that_call_only(campaign: Path) -> None:
     assert len(others) == 8
 
 
+@pytest.mark.long
 def test_rates_are_those_of_a_campaign_without_variants(campaign: Path, ulpfuzz: Cli) -> None:
     ulpfuzz.ok("run", _toml(ulpfuzz.folder, ""), "--out", "plain", "--no-shrink")
     ours, plain = (results.open(path) for path in (campaign, ulpfuzz.folder / "plain"))

@@ -70,6 +70,15 @@ def test_a_row_against_the_truth_and_one_against_the_own_call() -> None:
     assert all(row["input_digest"] == plain["input_digest"] for row in rest)
 
 
+def test_rows_without_variant_are_those_of_a_trial_without_variants() -> None:
+    for kernel in (planted.healthy, planted.half_precision_for_large_batches):
+        alone, varied = _rows(kernel, ()), _rows(kernel)
+        timeless = [{key: value for key, value in row.items() if key != "seconds"} for row in (*alone, varied[0])]
+        assert len(alone) == 1
+        assert timeless[0] == timeless[1]
+        assert not [row for row in varied[1:] if not row["variant"]]
+
+
 def test_a_precision_that_depends_on_the_batch() -> None:
     """The unwrapped batch is the bad one here, and pieces of it are right."""
     found = _findings(_rows(planted.half_precision_for_large_batches))
