@@ -12,7 +12,7 @@ import numpy as np
 
 from fuzz.allocator import return_freed_pages
 from fuzz.backends import backend
-from fuzz.backends.base import Array, Request
+from fuzz.backends.base import Array, Request, Unsupported
 from fuzz.buffers import Arena
 from fuzz.extensions import loaded_files
 from fuzz.measure import BoundFigures, BoundYardstick, PairYardstick, Yardstick
@@ -146,6 +146,7 @@ class Bench:
         self._rungs: dict[tuple[DType, str], Rung] = {}
         self._prepared: dict[tuple[Target, str], Prepared] = {}
         self._varied: dict[tuple[Target, str], Varied] = {}
+        self._unfit: dict[tuple[Target, str], str] = {}
         self._parts: dict[Target, Parts] = {}
         self._pairs: dict[int, PairYardstick] = {}
         self.refusals: dict[tuple[Target, str], bool] = {}
@@ -168,8 +169,14 @@ class Bench:
     def varied(self, target: Target, name: str) -> Varied:
         """The kernel of `target` under the variant called `name`, on the campaign's inputs; compiles on first use."""
         key = (target, name)
+        if key in self._unfit:
+            raise Unsupported(self._unfit[key])
         if key not in self._varied:
-            self._varied[key] = Varied(variant(name), self._around(target), self.prepared(target))
+            try:
+                self._varied[key] = Varied(variant(name), self._around(target), self.prepared(target))
+            except Unsupported as reason:
+                self._unfit[key] = str(reason)
+                raise
         return self._varied[key]
 
     def _around(self, target: Target) -> Around:
@@ -188,7 +195,7 @@ class Bench:
             declared=found.options,
             layouts=found.layouts,
             extensions=loaded_files,
-            parts=parts,
+            parts=parts.lent(),
             plain=self.prepared(target).call,
         )
 
@@ -211,7 +218,8 @@ class Bench:
         return (target, purpose) in self._prepared
 
     def has_varied(self, target: Target, name: str) -> bool:
-        return (target, name) in self._varied
+        """Whether it is known what `varied` gives."""
+        return (target, name) in self._varied or (target, name) in self._unfit
 
     def explain(self, target: Target) -> tuple[str, ...]:
         """What the target's options amount to for this problem, a line each; Unsupported where it has no kernel."""
