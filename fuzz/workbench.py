@@ -25,6 +25,7 @@ from fuzz.prepared import Prepared
 from fuzz.targets import Target
 from fuzz.thresholds import ACCEPT, FLAG
 from fuzz.variants import variant
+from fuzz.variants.axes import Batch, batch_of
 from fuzz.variants.base import Around
 from fuzz.variants.parts import Parts
 from fuzz.variants.varied import Varied
@@ -198,6 +199,13 @@ class Bench:
             parts=parts.lent(),
             plain=self.prepared(target).call,
         )
+
+    def batch(self, target: Target) -> Batch | None:
+        """The batch dim of calls of `target`; None where there is none."""
+        try:
+            return batch_of(self._around(target))
+        except Unsupported:
+            return None
 
     def _output_shapes_at(self, dims: Mapping[str, int]) -> tuple[Shape, ...]:
         """Shapes of the outputs at other dims."""

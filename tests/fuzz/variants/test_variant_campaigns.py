@@ -10,6 +10,7 @@ from running import Cli, Row, differing, rows_of
 
 import results
 from fuzz.cli.app import invoke
+from fuzz.reproduction.running import run_file
 
 PLANTED = Path(__file__).parent / "planted_variants.py"
 CHOSEN = "batch[1],batch[8],layout[strided],repeat[3]"
@@ -90,18 +91,15 @@ def test_reports_say_what_changed_and_which_calls_agree(campaign: Path, ulpfuzz:
         assert "batch_variant" in page
 
 
-def test_a_trial_is_shown_with_its_variants_and_a_finding_has_no_script(campaign: Path, ulpfuzz: Cli) -> None:
+def test_a_trial_is_shown_with_its_variants_and_a_finding_has_a_script(campaign: Path, ulpfuzz: Cli) -> None:
     group = next(g for g in results.open(campaign).findings if g.verdict == "batch_variant")
     shown = ulpfuzz("repro", campaign, group.id)
     flat = " ".join(shown.stdout.split())
     assert "Called in other ways, against the unwrapped call" in flat
     assert "batch_variant" in flat
-    refused = ulpfuzz("repro", campaign, group.id, "--script", "it.py")
-    assert refused.returncode == 2
-    assert refused.stderr.count("\n") == 1
-    assert "it shows under batch[" in refused.stderr
-    assert not (ulpfuzz.folder / "it.py").exists()
-    ulpfuzz.ok("repro", campaign, group.id, "--json", "case.json")
+    ulpfuzz.ok("repro", campaign, group.id, "--script", "it.py", "--json", "case.json")
+    assert run_file(ulpfuzz.folder / "it.py").failed
+    assert "from fuzz" not in (ulpfuzz.folder / "it.py").read_text()
     assert json.loads((ulpfuzz.folder / "case.json").read_text())["variant"].startswith("batch[")
     assert "still there" in ulpfuzz("replay", "case.json").stdout
 
