@@ -101,7 +101,14 @@ def test_a_trial_is_shown_with_its_variants_and_a_finding_has_a_script(campaign:
     assert run_file(ulpfuzz.folder / "it.py").failed
     assert "from fuzz" not in (ulpfuzz.folder / "it.py").read_text()
     assert json.loads((ulpfuzz.folder / "case.json").read_text())["variant"].startswith("batch[")
-    assert "still there" in ulpfuzz("replay", "case.json").stdout
+
+
+@pytest.mark.long
+def test_findings_under_variants_are_replayed(campaign: Path, ulpfuzz: Cli) -> None:
+    told = ulpfuzz.ok("replay", campaign).stdout.splitlines()
+    found = results.open(campaign).findings
+    assert told[-1] == f"{len(found)} still there"
+    assert all(line.startswith("still there") for line in told[:-1])
 
 
 @pytest.mark.parametrize(
