@@ -12,7 +12,7 @@ import numpy as np
 
 from fuzz.allocator import return_freed_pages
 from fuzz.backends import backend
-from fuzz.backends.base import Array, Request, Unsupported
+from fuzz.backends.base import Array, Request, Unsupported, last_line
 from fuzz.buffers import Arena
 from fuzz.extensions import loaded_files
 from fuzz.measure import BoundFigures, BoundYardstick, PairYardstick, Yardstick
@@ -208,8 +208,11 @@ class Bench:
             return None
 
     def _output_shapes_at(self, dims: Mapping[str, int]) -> tuple[Shape, ...]:
-        """Shapes of the outputs at other dims."""
-        program = self.operator.program(self.contract.shapes(dims), dict(self.problem.attributes))
+        """Shapes of the outputs at other dims; Unsupported where the formula holds for those of the problem only."""
+        try:
+            program = self.operator.program(self.contract.shapes(dims), dict(self.problem.attributes))
+        except Exception as error:
+            raise Unsupported(f"the formula does not take other sizes: {last_line(error)}") from error
         return program.output_shapes()
 
     def _formula(self, inputs: Sequence[Array]) -> tuple[Array, ...]:

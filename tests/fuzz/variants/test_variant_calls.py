@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 from trial_cases import Lab
 
 from fuzz.backends.base import Unsupported
+from fuzz.operators import OPERATORS
 from fuzz.workbench import Bench
 from strategies.sampling import draw
 
@@ -186,3 +188,19 @@ def test_kernels_are_compiled_once_and_shared() -> None:
         for name in ("batch[8]", "batch[n-1]", "padding[1]", "position[1]", "length[1]"):
             bench.varied(target, name)
         assert len(bench._parts[target]) == 3  # of 8, 1 and 10 elements
+
+
+def test_a_formula_that_holds_for_its_own_sizes_only_has_no_pieces() -> None:
+    def formula(x: Any) -> Any:
+        if x.shape != (20,):
+            raise ValueError("20 elements are due")
+        return np.tanh(x)
+
+    fixed = structs.replace(OPERATORS["tanh"], reference=formula)
+    with Lab() as lab, pytest.MonkeyPatch.context() as patch:
+        patch.setitem(OPERATORS, "tanh", fixed)
+        target, problem = lab.target("tanh", np.tanh), lab.problem("tanh", dims={"n": 20})
+        bench = Bench(problem)
+        with pytest.raises(Unsupported, match="does not take other sizes: 20 elements are due"):
+            bench.varied(target, "batch[8]")
+        bench.varied(target, "layout[strided]")
