@@ -13,7 +13,7 @@ import numpy as np
 
 from fuzz.allocator import return_freed_pages
 from fuzz.backends import backend
-from fuzz.backends.base import Array, Request
+from fuzz.backends.base import Array, Request, Unsupported, last_line
 from fuzz.buffers import Arena
 from fuzz.extensions import loaded_files
 from fuzz.measure import BoundFigures, BoundYardstick, PairYardstick, Yardstick
@@ -26,6 +26,7 @@ from fuzz.prepared import Prepared
 from fuzz.targets import Target
 from fuzz.thresholds import ACCEPT, FLAG
 from fuzz.variants import variant
+from fuzz.variants.axes import Batch, batch_of
 from fuzz.variants.base import Around
 from fuzz.variants.parts import Parts
 from fuzz.variants.varied import Varied
@@ -150,6 +151,7 @@ class Bench:
         self._rungs: dict[tuple[DType, str], Rung] = {}
         self._prepared: dict[tuple[Target, str], Prepared] = {}
         self._varied: dict[tuple[Target, str], Varied] = {}
+        self._unfit: dict[tuple[Target, str], str] = {}
         self._parts: dict[Target, Parts] = {}
         self._pairs: dict[int, PairYardstick] = {}
         self.refusals: dict[tuple[Target, str], bool] = {}
@@ -172,8 +174,14 @@ class Bench:
     def varied(self, target: Target, name: str) -> Varied:
         """The kernel of `target` under the variant called `name`, on the campaign's inputs; compiles on first use."""
         key = (target, name)
+        if key in self._unfit:
+            raise Unsupported(self._unfit[key])
         if key not in self._varied:
-            self._varied[key] = Varied(variant(name), self._around(target), self.prepared(target))
+            try:
+                self._varied[key] = Varied(variant(name), self._around(target), self.prepared(target))
+            except Unsupported as reason:
+                self._unfit[key] = str(reason)
+                raise
         return self._varied[key]
 
     def _around(self, target: Target) -> Around:
@@ -192,13 +200,23 @@ class Bench:
             declared=found.options,
             layouts=found.layouts,
             extensions=loaded_files,
-            parts=parts,
+            parts=parts.lent(),
             plain=self.prepared(target).call,
         )
 
+    def batch(self, target: Target) -> Batch | None:
+        """The batch dim of calls of `target`; None where there is none."""
+        try:
+            return batch_of(self._around(target))
+        except Unsupported:
+            return None
+
     def _output_shapes_at(self, dims: Mapping[str, int]) -> tuple[Shape, ...]:
-        """Shapes of the outputs at other dims."""
-        program = self.operator.program(self.contract.shapes(dims), dict(self.problem.attributes))
+        """Shapes of the outputs at other dims; Unsupported where the formula holds for those of the problem only."""
+        try:
+            program = self.operator.program(self.contract.shapes(dims), dict(self.problem.attributes))
+        except Exception as error:
+            raise Unsupported(f"the formula does not take other sizes: {last_line(error)}") from error
         return program.output_shapes()
 
     def _formula(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
@@ -215,7 +233,8 @@ class Bench:
         return (target, purpose) in self._prepared
 
     def has_varied(self, target: Target, name: str) -> bool:
-        return (target, name) in self._varied
+        """Whether it is known what `varied` gives."""
+        return (target, name) in self._varied or (target, name) in self._unfit
 
     def explain(self, target: Target) -> tuple[str, ...]:
         """What the target's options amount to for this problem, a line each; Unsupported where it has no kernel."""

@@ -112,7 +112,12 @@ COLUMNS: tuple[Column, ...] = (
     Column("output", "string", "", "name of the output"),
     Column("target", "string", "", "backend, device and options in canonical spelling"),
     Column("variant", "string", "", "wrapper of the kernel (batch, layout, ...); empty for none"),
-    Column("against", "string", "", "what the output is compared with: 'truth' or another target"),
+    Column(
+        "against",
+        "string",
+        "",
+        "what the output is compared with: 'truth', another target, or under a variant the same one without",
+    ),
     # what was run
     Column("trial", "string", "", "short name of the trial for `ulpfuzz repro`"),
     Column("draw_id", "string", "", "hash of dims, home dtype and recipes"),

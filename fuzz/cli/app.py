@@ -346,7 +346,7 @@ def replay(
 
 @app.command("list")
 def list_(
-    what: Annotated[str, typer.Argument(metavar="operators|backends|targets|recipes")],
+    what: Annotated[str, typer.Argument(metavar="operators|backends|options|targets|recipes|variants")],
     extensions: Extensions = [],  # noqa: B006
     debug: Debug = False,
 ) -> int:

@@ -140,6 +140,8 @@ def _print_plan(manifest: Manifest, console: Console) -> None:
     if (more := len(manifest.groups) - _ROWS_SHOWN) > 0:
         say(console, f"... and {count(more)} more")
     say(console, f"targets: {', '.join(manifest.targets)}")
+    if manifest.variants:
+        say(console, f"each also under: {', '.join(manifest.variants)}")
     for line in manifest.skipped:
         say(console, f"skipped: {line}")
 

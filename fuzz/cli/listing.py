@@ -14,6 +14,7 @@ from fuzz.errors import unknown
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.operators import OPERATORS
 from fuzz.terminal import console
+from fuzz.variants import FAMILIES
 from strategies.recipes import RECIPES
 
 
@@ -86,10 +87,19 @@ def _recipes(out: Console) -> None:
     _table(out, ("recipe", "population of one element"), rows)
 
 
+def _variants(out: Console) -> None:
+    rows = [
+        (family.name, ", ".join(filter(None, family.values)) or "-", "yes" if family.in_all else "no", family.doc)
+        for family in FAMILIES.values()
+    ]
+    _table(out, ("family", "values the name stands for", "in all", "what it does"), rows)
+
+
 _LISTS: dict[str, Callable[[Console], None]] = {
     "operators": _operators,
     "backends": _backends,
     "options": _options,
     "targets": _targets,
     "recipes": _recipes,
+    "variants": _variants,
 }

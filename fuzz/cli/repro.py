@@ -31,7 +31,7 @@ from fuzz.reproduction.subject import trial_of
 from fuzz.reproduction.writing import Wanted
 from fuzz.say import say, tell
 from fuzz.terminal import console
-from fuzz.trial import Cell, Session, run_trial
+from fuzz.trial import Cell, Death, Session, run_trial
 from fuzz.workbench import Bench
 from fuzz.workers.worker_process import joined, start
 from results.columns import Row
@@ -104,7 +104,11 @@ def recompute(directory: Path, trial: str, source: bool = False) -> int:
     campaign = Campaign(place, place.read_manifest())
     cell, index = campaign.find(trial)
     stored = _stored(directory, cell, index)
-    deadly = [row["target"] for row in stored if row["verdict"] in ("crashed", "timed_out", "out_of_memory")]
+    deaths = _deaths(cell, stored)
+    deadly = [cell.spelled(number) for number in deaths if not cell.call(number)[1]]
+    spared = {number: death for number, death in deaths.items() if cell.call(number)[1]}
+    if spared:
+        say(f"not called again, `ulpfuzz replay {directory}` does: {', '.join(map(cell.spelled, spared))}")
     if deadly:
         say(f"careful: {', '.join(map(str, deadly))} ended its process on this trial and may do so again")
     for target in cell.targets:
@@ -112,8 +116,20 @@ def recompute(directory: Path, trial: str, source: bool = False) -> int:
     _explain(cell, source)
     seed = campaign.manifest.seed
     session = Session(environment_id(environment()))
-    rows = run_trial(cell, seed, index, session, ladder=True).rows
+    rows = run_trial(cell, seed, index, session, ladder=True, deaths=spared).rows
     return _show(cell, seed, index, session, rows, stored)
+
+
+def _deaths(cell: Cell, stored: Sequence[Row]) -> dict[int, Death]:
+    """By call: what ended a process on this trial in the campaign."""
+    spellings = [target.spelling(cell.problem.home) for target in cell.targets]
+    return {
+        cell.number(spellings.index(str(row["target"])), str(row["variant"] or "")): Death(
+            str(row["verdict"]), str(row["error"] or row["detail"] or "")
+        )
+        for row in stored
+        if row["verdict"] in ("crashed", "timed_out", "out_of_memory")
+    }
 
 
 def _explain(cell: Cell, source: bool) -> None:

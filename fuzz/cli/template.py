@@ -28,6 +28,7 @@ trials = 200                                # a problem, of each dtype
 dtype = ["float32"]                         # also float64, float16, bfloat16
 # targets = ["numpy", "torch", "jax", "tvm", "tvm:llvm[mcpu=host]"]     # default: every backend installed
 # pairs = [["torch", "tvm"]]                # compare two targets with each other, too
+# variants = ["batch", "layout[strided]"]   # call each target in other ways, too: `ulpfuzz list variants`
 # extensions = ["mine.py"]                  # Python files that register backends or operators
 
 # A rate that somebody reported, to be compared with this campaign's.

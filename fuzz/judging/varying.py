@@ -16,7 +16,7 @@ from fuzz.judging.adjudicate import measure
 from fuzz.judging.assess import Assessor
 from fuzz.judging.judge import Evidence, judge
 from fuzz.judging.rounding import altered, misrounded
-from fuzz.judging.second_look import NONDETERMINISTIC, Compare, changes, not_to_blame, unsettled, wavers
+from fuzz.judging.second_look import NONDETERMINISTIC, Compare, changes, not_to_blame, strays, unsettled
 from fuzz.judging.unchanged import differing
 from fuzz.judging.variation import Opinion, Side, State, against_truth, opinion
 from fuzz.measure import Measurement
@@ -28,9 +28,6 @@ from results.columns import Row
 from results.verdicts import VERDICTS
 from strategies.contract import Criterion
 from strategies.sampling import raw, stream
-
-STEPS = frozenset({Criterion.CORRECTLY_ROUNDED, Criterion.EXACT, Criterion.EITHER_SIDE})
-"""Criteria of results that one unit in the last place of an input may rightly change as a whole."""
 
 OWN = ("variant", "against", "verdict", "detail", "region", "seconds", "certified", "error")
 """Columns of a row that are not those of the unwrapped call, although all bits of the output are."""
@@ -60,6 +57,7 @@ class Varying:
         self._rung = bench.rung(target.dtype)
         self._own = target.spelling(bench.problem.home)
         self._sides: dict[int, Side] = {}
+        self._stray: dict[tuple[int, str], str] = {}
 
     def unwrapped(self, outcome: Ran, found: Sequence[Row]) -> Unwrapped:
         """What variants are compared with; a variant may call the kernel again."""
@@ -142,16 +140,24 @@ class Varying:
                 if changed := changes(partial(self._call, variant), output, known, compare):
                     called = f"under {variant}" if variant else "unwrapped"
                     return not_to_blame(f"called {called} once more, it differs by {changed}")
-        if self._bench.contract.criterion in STEPS:
-            return None
-        healthy, known = (name, values) if side.state is State.RIGHT else ("", plain)
-        random = stream(self._bench.problem.draw_id, self._context.seed, self._index, "last bits")
-        rho = wavers(partial(self._call, healthy), output, known, compare, self._rung, random)
-        return unsettled(rho) if rho > FLAG else None
+        why = self._strays(output, name if side.state is State.RIGHT else "")
+        return unsettled(why) if why else None
+
+    def _strays(self, output: int, variant: str) -> str:
+        """How the call that is right here is off for inputs nearby; empty where it is not. Of the plain call, once."""
+        key = (output, variant)
+        if key not in self._stray:
+            random = stream(self._bench.problem.draw_id, self._context.seed, self._index, "nearby")
+            self._stray[key] = strays(partial(self._call, variant), output, self._rung, self._judged, random)
+        return self._stray[key]
+
+    def _judged(self, output: int, values: Array) -> Side:
+        """A side, of an output that nobody has measured yet."""
+        return self._side(output, values, measure(self._bench, self._rung, output, values))
 
     def _side_of_plain(self, output: int, values: Array) -> Side:
         if output not in self._sides:
-            self._sides[output] = self._side(output, values, measure(self._bench, self._rung, output, values))
+            self._sides[output] = self._judged(output, values)
         return self._sides[output]
 
     def _side(self, output: int, values: Array, m: Measurement) -> Side:

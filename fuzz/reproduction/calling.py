@@ -21,12 +21,13 @@ def call(
     inputs: Mapping[str, Array],
     attributes: Mapping[str, Scalar] | None = None,
     extensions: Sequence[str] = (),
+    variant: str = "",
 ) -> tuple[Array, ...]:
     """The outputs of `target` (such as "torch:cpu[mkldnn=off]") on `inputs`, all of one dtype.
 
-    `extensions` are files to load first. Inputs that the kernel changes are changed in `inputs`, too; RuntimeError
-    where it writes outside its outputs, TypeError where it returns no arrays or wrong shapes, and whatever the library
-    raises.
+    `extensions` are files to load first, `variant` is another way of calling, such as "batch[8]". Inputs that the
+    kernel changes are changed in `inputs`, too; RuntimeError where it writes outside its outputs, TypeError where it
+    returns no arrays or wrong shapes, and whatever the library raises.
     """
     from fuzz.execution import Failure, checked
     from fuzz.extensions import load_entry_points, load_extension
@@ -46,7 +47,7 @@ def call(
     for name, array in inputs.items():
         np.copyto(rung.arena.arrays[name], array)
     wanted = parse_target(target, dtype)
-    prepared = bench.prepared(wanted)
+    prepared = bench.varied(wanted, variant) if variant else bench.prepared(wanted)
     results = prepared.call()
     wrong = checked(results, bench, wanted, 0.0, prepared.implementation)
     for name, array in inputs.items():

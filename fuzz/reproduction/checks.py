@@ -167,6 +167,46 @@ def examine():
 '''
 
 
+_VARIES = '''
+def examine():
+    """Whether the two ways of calling differ by more than two roundings allow."""
+    plain, other = float(compute({arguments})[AT]), float(unchanged({arguments})[AT])
+    print(f"plain    {{plain!r}}\\nvariant  {{other!r}}\\ntruth    {{TRUTH}}")
+    if not (math.isfinite(plain) and math.isfinite(other)):
+        return plain != other and not (math.isnan(plain) and math.isnan(other))
+    allowed = 2 * Fraction(U) * Fraction(E)
+    gap = abs(Fraction(plain) - Fraction(other))
+    rho = float(min(gap / allowed, 10**300)) if allowed else float(gap and math.inf)
+    print(f"rho      {{rho:.4g}} = difference / (2 U E); two roundings explain up to 1, above {flag:g} is a defect")
+    return rho > {flag:g}
+'''
+
+
+def of_variant(
+    contract: Contract, source: str, dtype: str, verdict: str, failing: Failing, facts: Facts, variant: str
+) -> Check:
+    """The comparison of a call with the same one under a variant."""
+    claim = f"{source} in {dtype}, plainly and under {variant}: the result {VERDICTS[verdict].sentence}"
+    constants = (
+        ("AT", repr(facts.at), f"element of output {contract.outputs[failing.output].name} that is compared"),
+        ("TRUTH", f'"{facts.truth}"', f"{contract.operator} of exactly these inputs, by {facts.known_by}; shown only"),
+        ("U", f"2.0**-{precision(dtype).digits}", f"unit roundoff of {dtype}"),
+        (
+            "E",
+            f"{facts.bound:.6g}",
+            "error that a rounding of each input and operation may cause here, in units of U",
+        ),
+    )
+    return Check(
+        f"{contract.operator}_{verdict}_{dtype}",
+        claim,
+        f"{source} in {dtype}, as an array.",
+        _VARIES.replace("{flag:g}", f"{FLAG:g}"),
+        constants,
+        ("math", "from fractions import Fraction"),
+    )
+
+
 def check(
     contract: Contract,
     source: str,

@@ -11,7 +11,8 @@ from fuzz.errors import FOUND, InternalError, UserError
 from fuzz.reproduction.case import read_case
 from fuzz.reproduction.replay import MOVED, NOT_RUN, STILL, cases_in, replay
 from fuzz.reproduction.subject import find
-from fuzz.reproduction.writing import Wanted, Writing
+from fuzz.reproduction.variant_writing import writing_of
+from fuzz.reproduction.writing import Wanted
 from fuzz.say import say, tell
 from fuzz.workers.worker_process import joined, start
 from results.errors import ResultsError
@@ -64,7 +65,7 @@ def replay_all(places: Sequence[Path], extensions: Sequence[Path] = ()) -> int:
 def _child(directory: Path, name: str, wanted: Wanted, extensions: tuple[Path, ...]) -> None:
     """Entry point of the fresh process: errors become one line here too."""
     try:
-        code = Writing(find(directory, name, extensions), wanted).run()
+        code = writing_of(find(directory, name, extensions), wanted).run()
         sys.stdout.flush()
     except (UserError, ResultsError, InternalError) as error:
         tell(f"ulpfuzz: {error}")

@@ -52,13 +52,13 @@ def compose(subject: Subject, examiner: Examiner, stage: Stage, beside: str, one
             raise Unspellable("what is wrong is what it returns")
     except Unspellable as reason:
         note = f"The kernel has no text of its own ({reason}): the script calls it through ulpfuzz."
-        spelling = _through_ulpfuzz(subject, wanted, names, subject.target)
-        unchanged = _through_ulpfuzz(subject, wanted, names, plain).body if plain is not None else ()
+        spelling = through_ulpfuzz(subject, wanted, names, subject.target)
+        unchanged = through_ulpfuzz(subject, wanted, names, plain).body if plain is not None else ()
         shape = None
         if failing.kind == OVERRUNS:
             failing = structs.replace(failing, kind=RAISED)
     known = facts.facts(examiner, specimen, failing)
-    source = _source(specimen.target.backend, implementation)
+    source = source_of(specimen.target.backend, implementation)
     check = checks.check(contract, source, dtype, subject.verdict, failing, known, shape)
     title = f"{source}: {subject.verdict.replace('_', ' ')} in {dtype}"
     inputs = {names[name]: values for name, values in specimen.arrays.items()}
@@ -78,7 +78,7 @@ def _of_the_result(error: str) -> bool:
     return error.startswith(RETURNED) or _NO_ARRAY.match(error) is not None
 
 
-def _source(backend_name: str, implementation: Implementation) -> str:
+def source_of(backend_name: str, implementation: Implementation) -> str:
     """The call by the name its library has for it, for sentences."""
     shown = implementation.source if len(implementation.source) < 80 else implementation.name
     if shown.startswith(f"{backend_name}."):
@@ -88,13 +88,15 @@ def _source(backend_name: str, implementation: Implementation) -> str:
     return f"{backend_name} {implementation.operator} ({shown})"
 
 
-def _through_ulpfuzz(subject: Subject, wanted: Wanted, names: dict[str, str], whose: Target) -> Spelling:
+def through_ulpfuzz(
+    subject: Subject, wanted: Wanted, names: dict[str, str], whose: Target, variant: str = ""
+) -> Spelling:
+    """A call of `whose` target, under a variant where one is named, for a script that needs ulpfuzz."""
     inputs = ", ".join(f"{name!r}: {safe}" for name, safe in names.items())
     target = structs.replace(whose, dtype=wanted.dtype).spelling(wanted.dtype)
     files = [str(Path(path).resolve()) for path in subject.extensions]
-    call = (
-        f"call({wanted.implementation.operator!r}, {target!r}, {{{inputs}}}, {dict(wanted.attributes)!r}, EXTENSIONS)"
-    )
+    call = f"call({wanted.implementation.operator!r}, {target!r}, {{{inputs}}}, {dict(wanted.attributes)!r}, EXTENSIONS"
+    call += f", {variant!r})" if variant else ")"
     return Spelling(
         imports=("from fuzz.extend import call",),
         definitions=(f"EXTENSIONS = {files!r}",),

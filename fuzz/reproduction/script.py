@@ -49,6 +49,8 @@ class Text(Struct, frozen=True):
     """Statements of a second function, without what may not change a bit; empty where the check compares no two."""
     note: str = ""
     """Said in the docstring, where the script is not what one would expect."""
+    about: str = "The same without what may not change a bit."
+    """What the second function does."""
 
     def script(self) -> str:
         """Exits with 1 while the defect is there, with 0 once it is gone."""
@@ -127,8 +129,9 @@ class Text(Struct, frozen=True):
         compute = f'def compute({", ".join(self.inputs)}):\n    """{_docstring(self.check.computes)}"""\n{body}'
         check = self.check.function.format(arguments=self._arguments(), names=", ".join(self.inputs))
         other = "\n".join(f"    {line}" for line in self.unchanged)
-        about = "The same without what may not change a bit."
-        unchanged = f'def unchanged({", ".join(self.inputs)}):\n    """{about}"""\n{other}' if other else ""
+        unchanged = (
+            f'def unchanged({", ".join(self.inputs)}):\n    """{_docstring(self.about)}"""\n{other}' if other else ""
+        )
         definitions = self.spelling.definitions
         loose = [text for text in definitions if not text.startswith("def ")]
         return [

@@ -24,6 +24,8 @@ from strategies.problem import Problem
 RHO, NONFINITE, MISROUNDED, RANGE, DTYPE, RAISED = "rho", "nonfinite", "misrounded", "range", "dtype", "raised"
 DIFFERS = "differs"
 """From the same target without the options that may not change a bit."""
+VARIES = "varies"
+"""From the same target called in another way."""
 DIES, MODIFIES, OVERRUNS = "dies", "modifies", "overruns"
 
 OF_PROCESS = frozenset({DIES, MODIFIES, OVERRUNS})

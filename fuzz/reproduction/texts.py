@@ -83,10 +83,11 @@ def _child(connection: Connection, directory: Path, ids: Sequence[str]) -> None:
 
 def _script(directory: Path, name: str) -> Script:
     from fuzz.reproduction.subject import find
-    from fuzz.reproduction.writing import Wanted, Writing
+    from fuzz.reproduction.variant_writing import writing_of
+    from fuzz.reproduction.writing import Wanted
 
     try:
-        text = Writing(find(directory, name), Wanted()).untried()
+        text = writing_of(find(directory, name), Wanted()).untried()
         script = text.script()
     except (UserError, ResultsError, InternalError) as error:
         return Script(why_not=str(error))

@@ -32,15 +32,13 @@ class Batch(Struct, frozen=True):
 
 def batch_of(around: Around) -> Batch:
     """The first batch dim that every output has. Unsupported where there is none, or nothing to divide."""
-    contract, attributes = around.contract, around.request.attributes
+    contract = around.contract
     for dim in contract.dims:
         if not dim.batch:
             continue
         inputs = {spec.name: spec.dims.index(dim.name) if dim.name in spec.dims else None for spec in contract.inputs}
-        along = attributes.get("axis")
-        ranks = {spec.name: len(spec.dims) for spec in contract.inputs}
-        if dim.reduced and any(_is(along, axis, ranks[name]) for name, axis in inputs.items()):
-            continue  # the operator works along this one
+        if works_along(around, dim):
+            continue
         outputs = _output_axes(around, dim)
         if outputs is not None:
             return Batch(dim.name, around.dims[dim.name], inputs, outputs)
@@ -56,8 +54,13 @@ def part_of(values: Array, axis: int | None, start: int, stop: int) -> Array:
     return part
 
 
-def _is(along: object, axis: int | None, rank: int) -> bool:
-    return isinstance(along, int) and axis is not None and along % rank == axis
+def works_along(around: Around, dim: DimSpec) -> bool:
+    """Whether the operator reduces this dim: of those that its attribute `axis` chooses from, the chosen one."""
+    if not dim.reduced or not dim.batch:
+        return dim.reduced
+    along = around.request.attributes.get("axis")
+    having = [spec.dims for spec in around.contract.inputs if dim.name in spec.dims]
+    return isinstance(along, int) and any(along % len(dims) == dims.index(dim.name) for dims in having)
 
 
 def _output_axes(around: Around, dim: DimSpec) -> tuple[int, ...] | None:

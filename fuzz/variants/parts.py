@@ -63,9 +63,16 @@ class Parts:
     def __init__(self, found: Backend, request: Request, forensic: bool) -> None:
         self._backend, self._request, self._forensic = found, request, forensic
         self._made: dict[Any, Part] = {}
+        self._used: dict[Any, Part] = {}
 
     def __len__(self) -> int:
         return len(self._made)
+
+    def lent(self) -> Parts:
+        """The same kernels for one variant, which answers for those that it uses."""
+        borrowed = Parts(self._backend, self._request, self._forensic)
+        borrowed._made = self._made
+        return borrowed
 
     def get(
         self,
@@ -86,9 +93,10 @@ class Parts:
                 options={**self._request.options, **(options or {})},
             )
             self._made[key] = Part(self._backend, request, inputs, outputs, memory, self._forensic)
+        self._used[key] = self._made[key]
         return self._made[key]
 
     def overrun(self) -> bool:
-        """Whether a kernel wrote outside its buffers."""
-        overruns = [part.overrun() for part in self._made.values()]  # each canary is restored
+        """Whether a kernel that was used wrote outside its buffers."""
+        overruns = [part.overrun() for part in self._used.values()]  # each canary is restored
         return any(overruns)

@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from fuzz.backends.base import Array, Unsupported
+from fuzz.variants.axes import works_along
 from fuzz.variants.base import Around, Family, Wrapped
 from fuzz.variants.values import one_of
 from strategies.contract import DimSpec
@@ -69,8 +70,10 @@ def _order(around: Around, value: str) -> Order:
 
 def _summed(around: Around, dim: DimSpec) -> bool:
     """Whether it is summed over, by the contract: marked so, or in several inputs and in no output."""
+    if dim.reduced:
+        return works_along(around, dim)
     shared = sum(dim.name in spec.dims for spec in around.contract.inputs) > 1
-    return dim.reduced or (shared and not any(dim.name in spec.dims for spec in around.contract.outputs))
+    return shared and not any(dim.name in spec.dims for spec in around.contract.outputs)
 
 
 def _along(around: Around, dim: DimSpec, places: Array) -> Order | None:
