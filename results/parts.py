@@ -50,6 +50,8 @@ class PartFacts(Struct, frozen=True):
     """Leading trials of the only shard that the file holds; None when it holds its shards whole."""
     summary: str = ""
     """What `results.summary.unpacked` takes; empty where there is none."""
+    columns: tuple[str, ...] = ()
+    """The names of its columns."""
 
 
 def encode(
@@ -209,7 +211,8 @@ def _facts(path: Path, metadata: Any) -> PartFacts:
         shards = tuple(int(shard) for shard in json.loads(found["shards"]))
         done = json.loads(found.get("done", "null"))
         summary = found.get("summary", "")
-        part = PartFacts(path, shards, int(found["generation"]), int(found["rows"]), version, done, summary)
+        columns = tuple(metadata.schema.names)
+        part = PartFacts(path, shards, int(found["generation"]), int(found["rows"]), version, done, summary, columns)
     except (KeyError, ValueError, TypeError) as error:
         raise damaged(path, "its footer does not say which shards it covers") from error
     if version > SCHEMA_VERSION:
