@@ -43,8 +43,8 @@ _LOCKS = (
 """In this order, after the tables are registered: from then on a query reads nothing but them."""
 
 _WHERE = f"; the tables are {', '.join(TABLES)}: `select * from columns` and docs/schema.md say what their columns mean"
-_COMPOSED = "query"
-"""In the names of DuckDB's functions that take the name of a table as a text, which may be put together."""
+_COMPOSED = re.compile("query|serialized")
+"""In the names of DuckDB's functions that take the name of a table in a text, which may be put together."""
 _TICK_SECONDS = 0.2
 _CATALOG = re.compile(r' Did you mean "pg_\w+"\?')
 """DuckDB's nearest name where a table is unknown, often one of its own."""
@@ -110,7 +110,7 @@ class Database:
         """The query as a DuckDBPyRelation, run when it is asked for rows; errors as in `table`."""
         self._require_select(query)
         text = query.casefold()
-        for name in [name for name in self._later if name in text or _COMPOSED in text]:
+        for name in [name for name in self._later if name in text or _COMPOSED.search(text)]:
             self._later.pop(name)()
         return self._run(lambda: self._connection.sql(query))
 
@@ -132,7 +132,7 @@ class Database:
             raise _refused(error) from error
         if not statements:
             raise QueryError(f"the query is empty: write a SELECT{_WHERE}")
-        kinds = [str(statement.type).rpartition(".")[2] for statement in statements]
+        kinds = list(map(_kind, statements))
         if kinds != ["SELECT"]:
             told = f"{len(kinds)} statements" if len(kinds) > 1 else f"{_article(kinds[0])} statement"
             raise QueryError(f"the query is {told}: only one SELECT is run, campaigns are read and never changed")
@@ -194,5 +194,13 @@ def _refused(error: Exception) -> QueryError:
     return QueryError(f"the query failed: {told}{hint}")
 
 
+def _kind(statement: Any) -> str:
+    """SELECT, COPY, ..."""
+    try:
+        return str(statement.type).rpartition(".")[2]
+    except ValueError:  # a kind that DuckDB has and its Python package has no name for
+        return "unnamed"
+
+
 def _article(word: str) -> str:
-    return f"{'an' if word[0] in 'AEIOU' else 'a'} {word}"
+    return f"{'an' if word[0] in 'AEIOUaeiou' else 'a'} {word}"

@@ -61,7 +61,7 @@ def encode(
     generation: int = 0,
     done: int | None = None,
 ) -> bytes:
-    """`rows` as the bytes of a Parquet file: strings dictionary-encoded, floats split into streams of bytes, zstd level 3,
+    """`rows` as the bytes of a Parquet file: strings dictionary-encoded, floats split by bytes, zstd level 3,
     checksum in the footer."""
     return encode_table(to_table(rows, columns), columns, shards, generation, done)
 
