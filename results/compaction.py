@@ -234,7 +234,7 @@ def _summary(parts: Sequence[PartFacts]) -> str:
     from results.views import counted
 
     kept = {part.path: summary for part in parts if (summary := unpacked(part.summary)) is not None}
-    rest = [part.path for part in parts if part.path not in kept]
+    rest = [part for part in parts if part.path not in kept]
     whole = added([*kept.values(), *([counted(rest)] if rest else [])])
     return packed(whole, sum(part.rows for part in parts))
 

@@ -43,6 +43,8 @@ _LOCKS = (
 """In this order, after the tables are registered: from then on a query reads nothing but them."""
 
 _WHERE = f"; the tables are {', '.join(TABLES)}: `select * from columns` and docs/schema.md say what their columns mean"
+_COMPOSED = re.compile("query|serialized")
+"""In the names of DuckDB's functions that take the name of a table in a text, which may be put together."""
 _TICK_SECONDS = 0.2
 _CATALOG = re.compile(r' Did you mean "pg_\w+"\?')
 """DuckDB's nearest name where a table is unknown, often one of its own."""
@@ -57,8 +59,8 @@ class Database:
     def __init__(self, files: Sequence[Path] = ()) -> None:
         self._connection = duckdb.connect(":memory:", config=dict(_CONFIGURATION))
         if files:
-            self._connection.execute(f"SET allowed_paths = {file_list(files)}")
-        self._later: dict[str, Callable[[], pa.Table]] = {}
+            self._connection.execute(f"SET allowed_paths = {file_list(files)}; SET parquet_metadata_cache = true")
+        self._later: dict[str, Callable[[], None]] = {}
 
     def add(self, name: str, table: Any) -> None:
         """Make an Arrow table or dataset known by a name."""
@@ -66,11 +68,21 @@ class Database:
 
     def add_later(self, name: str, make: Callable[[], pa.Table]) -> None:
         """The same for a table that takes a while: it is made for the first query whose text has the name."""
-        self._later[name] = make
+        self._later[name] = lambda: self.add(name, make())
 
     def view(self, name: str, query: str) -> None:
         """Make the answer of a query known by a name."""
         self._connection.execute(f"CREATE VIEW {name} AS {query}")
+
+    def view_later(self, name: str, alike: pa.Table, make: Callable[[], str]) -> None:
+        """The same for a query that takes a while to write; until then the name stands for a table of its columns."""
+        self.add(name, alike)
+
+        def made() -> None:
+            self._connection.unregister(name)
+            self.view(name, make())
+
+        self._later[name] = made
 
     def lock(self) -> None:
         """From now on nothing but tables can be read."""
@@ -97,8 +109,9 @@ class Database:
     def relation(self, query: str) -> Any:
         """The query as a DuckDBPyRelation, run when it is asked for rows; errors as in `table`."""
         self._require_select(query)
-        for name in [name for name in self._later if name in query.casefold()]:
-            self.add(name, self._later.pop(name)())
+        text = query.casefold()
+        for name in [name for name in self._later if name in text or _COMPOSED.search(text)]:
+            self._later.pop(name)()
         return self._run(lambda: self._connection.sql(query))
 
     def _read(self, reader: Any) -> Iterator[pa.RecordBatch]:
@@ -119,7 +132,7 @@ class Database:
             raise _refused(error) from error
         if not statements:
             raise QueryError(f"the query is empty: write a SELECT{_WHERE}")
-        kinds = [str(statement.type).rpartition(".")[2] for statement in statements]
+        kinds = list(map(_kind, statements))
         if kinds != ["SELECT"]:
             told = f"{len(kinds)} statements" if len(kinds) > 1 else f"{_article(kinds[0])} statement"
             raise QueryError(f"the query is {told}: only one SELECT is run, campaigns are read and never changed")
@@ -181,5 +194,13 @@ def _refused(error: Exception) -> QueryError:
     return QueryError(f"the query failed: {told}{hint}")
 
 
+def _kind(statement: Any) -> str:
+    """SELECT, COPY, ..."""
+    try:
+        return str(statement.type).rpartition(".")[2]
+    except ValueError:  # a kind that DuckDB has and its Python package has no name for
+        return "unnamed"
+
+
 def _article(word: str) -> str:
-    return f"{'an' if word[0] in 'AEIOU' else 'a'} {word}"
+    return f"{'an' if word[0] in 'AEIOUaeiou' else 'a'} {word}"

@@ -24,14 +24,9 @@ class Quantiles(Struct, frozen=True):
 
 def quantiles(results: Results) -> list[Quantiles]:
     """Of each target with an output, in alphabetical order. NaN counts as larger than everything."""
-    relative, rho = _of(results, "rel_max"), _of(results, "rho_max")
-    return [Quantiles(name, relative.get(name, ()), rho.get(name, ())) for name in sorted(relative.keys() | rho.keys())]
-
-
-def _of(results: Results, column: str) -> dict[str, tuple[float, ...]]:
-    """By target; one column at a time, since all its values are held in memory."""
+    levels = ", ".join(map(str, LEVELS))
     rows = results.records(f"""
-        SELECT target, quantile_disc({column}, [{", ".join(map(str, LEVELS))}]) AS found
-        FROM trials GROUP BY target HAVING count({column}) > 0
+        SELECT target, quantile_disc(rel_max, [{levels}]) AS relative, quantile_disc(rho_max, [{levels}]) AS rho
+        FROM trials GROUP BY target HAVING count(rel_max) > 0 OR count(rho_max) > 0 ORDER BY target
     """)
-    return {row["target"]: tuple(row["found"]) for row in rows}
+    return [Quantiles(row["target"], tuple(row["relative"] or ()), tuple(row["rho"] or ())) for row in rows]

@@ -7,7 +7,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     from results.findings import FindingGroup
     from results.summary import Summary
+
+RowsOf: TypeAlias = Callable[[Sequence[str], Sequence[Column], Sequence[Sequence[Path]], Sequence[pa.Table]], Any]
+"""`of_campaigns` or `reader_of_campaigns` of results.tables."""
 
 _TRIALS = "SELECT * FROM measurements WHERE against = 'truth' AND coalesce(variant, '') = ''"
 
@@ -106,7 +109,10 @@ class Results:
 
         Those of each campaign follow each other, in the order of its files.
         """
-        return self._opened(reading_once=True).batches(f"SELECT * FROM {table}")
+        from results.tables import reader_of_campaigns
+
+        database = self._with_tables(self._over_arrow(Database(), reader_of_campaigns))
+        return database.batches(f"SELECT * FROM {table}")
 
     def relation(self, query: str = "trials") -> Any:
         """A SELECT, or the name of a table, as a DuckDB relation: nothing is computed before it is asked for rows.
@@ -157,27 +163,42 @@ class Results:
 
     @functools.cached_property
     def _related(self) -> Database:
-        """For relations, which may be joined with each other and hold their connection while they are read."""
-        return self._opened()
+        """For relations, which may be joined with each other and hold their connection while they are read.
 
-    def _opened(self, *, reading_once: bool = False) -> Database:
-        from results.findings_file import finding_table
-        from results.tables import column_table, of_campaigns, reader_of_campaigns
+        They have methods that write: DuckDB knows no file's name here.
+        """
+        from results.tables import of_campaigns
 
-        rows_of = reader_of_campaigns if reading_once else of_campaigns
-        names = self.names
-        snapshots = self._snapshots
-        database = Database()
-        if not reading_once and self._few:
+        return self._with_tables(self._over_arrow(Database(), of_campaigns))
+
+    def _opened(self) -> Database:
+        snapshots, names, few = self._snapshots, self.names, self._few
+        rows = [views.Source(s.parts, s.partial_rows, name) for s, name in zip(snapshots, names, strict=True)]
+        files = [path for s in snapshots for path in (*(() if few else s.rows), *s.elements)]
+        database = Database(views.readable(files))
+        if few:
             counts = [*(s.whole for s in snapshots), *(s.partial_rows.num_rows for s in snapshots)]
             repeated = [pa.repeat(name, count) for name, count in zip(names * 2, counts, strict=True)]
             campaigns = pa.chunked_array(repeated, pa.string())
             database.add("measurements", self._table.append_column(CAMPAIGN.name, campaigns))
         else:
-            files, copies = [s.rows for s in snapshots], [s.partial_rows for s in snapshots]
-            database.add("measurements", rows_of(names, COLUMNS, files, copies))
-        files, copies = [s.elements for s in snapshots], [s.partial_elements for s in snapshots]
-        database.add("elements", rows_of(names, ELEMENT_COLUMNS, files, copies))
+            views.add_rows(database, "measurements", COLUMNS, rows)
+        elements = [(s.elements, s.partial_elements, name) for s, name in zip(snapshots, names, strict=True)]
+        views.add_elements(database, elements)
+        return self._with_tables(database)
+
+    def _over_arrow(self, database: Database, rows_of: RowsOf) -> Database:
+        snapshots, names = self._snapshots, self.names
+        rows = [s.rows for s in snapshots], [s.partial_rows for s in snapshots]
+        elements = [s.elements for s in snapshots], [s.partial_elements for s in snapshots]
+        database.add("measurements", rows_of(names, COLUMNS, *rows))
+        database.add("elements", rows_of(names, ELEMENT_COLUMNS, *elements))
+        return database
+
+    def _with_tables(self, database: Database) -> Database:
+        from results.findings_file import finding_table
+        from results.tables import column_table
+
         database.view("verdicts", verdicts_sql())
         database.add("columns", column_table())
         database.add_later("findings", functools.partial(_of_living, weakref.ref(self), finding_table))
@@ -194,11 +215,11 @@ class Results:
         from results.summary import added, unpacked
 
         if len(self.directories) > 1:
-            files = [path for s in self._snapshots for path in s.rows]
-            return views.counted(files, [s.partial_rows for s in self._snapshots], apart=False)
+            parts = [part for s in self._snapshots for part in s.parts]
+            return views.counted(parts, [s.partial_rows for s in self._snapshots], apart=False)
         (snapshot,) = self._snapshots
         kept = {part.path: summary for part in snapshot.parts if (summary := unpacked(part.summary)) is not None}
-        rest = [path for path in snapshot.rows if path not in kept]
+        rest = [part for part in snapshot.parts if part.path not in kept]
         if not rest and not snapshot.partial_rows.num_rows:
             return added(list(kept.values()))
         return added([*kept.values(), views.counted(rest, [snapshot.partial_rows])])
@@ -215,16 +236,12 @@ class Results:
     @functools.cached_property
     def _rows(self) -> Database:
         """For aggregates: DuckDB reads the files itself, which is several times faster than over a dataset."""
-        files = [path for s in self._snapshots for path in s.rows]
+        parts = [part for s in self._snapshots for part in s.parts]
         copies = [s.partial_rows for s in self._snapshots]
         if self._few:
-            files, copies = [], [self._table]
-        database = views.database(
-            files,
-            copies,
-            [path for s in self._snapshots for path in s.elements],
-            [s.partial_elements for s in self._snapshots],
-        )
+            parts, copies = [], [self._table]
+        elements = [(s.elements, s.partial_elements, None) for s in self._snapshots]
+        database = views.database(parts, copies, elements)
         database.view("trials", _TRIALS)
         database.lock()
         return database

@@ -24,7 +24,7 @@ that brought a column. Every column may be null: a trial that crashed has no err
 The footer of each file (Parquet key-value metadata) says `ulpfuzz.schema_version`, `ulpfuzz.shards` (shards covered,
 JSON), `ulpfuzz.generation`, `ulpfuzz.rows`, `ulpfuzz.done` (leading trials of its only shard that the file holds, where
 a run was interrupted; null for whole shards), `ulpfuzz.since` (JSON, by column) and `ulpfuzz.checksum`: the xxh3-64 of
-the whole file with its own sixteen digits set to 0. Parts of 1,024 rows and more may have `ulpfuzz.summary`: what
+the whole file with its own sixteen digits set to 0. Parts of 8,192 rows and more may have `ulpfuzz.summary`: what
 reports count, tallied from the rows when the part was written (results/summary.py). It may be missing.
 
 Merged parts and their elements are named by their first and last shard and their generation, as in

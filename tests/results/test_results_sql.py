@@ -16,6 +16,61 @@ import results
 from results.columns import COLUMNS, ELEMENT_COLUMNS, FINDING_COLUMNS
 from results.database import TABLES
 from results.errors import QueryError, ResultsError
+from results.store import Store
+
+ESCAPES = [
+    "CREATE TABLE mine (a INTEGER)",
+    "CREATE TEMP VIEW mine AS SELECT 1",
+    "CREATE MACRO mine(a) AS a",
+    "INSERT INTO measurements SELECT * FROM measurements",
+    "UPDATE measurements SET seed = 1",
+    "DELETE FROM measurements",
+    "DROP VIEW trials",
+    "ALTER VIEW trials RENAME TO lost",
+    "TRUNCATE measurements",
+    "EXPLAIN ANALYZE DROP VIEW trials",
+    "SELECT 1; DROP VIEW trials",
+    "SELECT 1; SELECT 2",
+    "BEGIN",
+    "PRAGMA memory_limit='1GB'",
+    "SET memory_limit='1GB'",
+    "RESET memory_limit",
+    "CALL force_checkpoint()",
+    "COPY trials TO '{folder}/out.parquet'",
+    "COPY trials FROM '{secret}'",
+    "EXPORT DATABASE '{folder}/out'",
+    "IMPORT DATABASE '{folder}'",
+    "ATTACH '{folder}/out.db' AS out",
+    "DETACH memory",
+    "USE memory",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "PREPARE p AS SELECT 1",
+    "VACUUM",
+    "WITH w AS (INSERT INTO measurements VALUES (1) RETURNING *) SELECT * FROM w",
+    "SELECT * FROM '{secret}'",
+    "SELECT * FROM read_csv('{secret}')",
+    "SELECT * FROM read_text('{secret}')",
+    "SELECT * FROM read_blob('{secret}')",
+    "SELECT * FROM read_json('{secret}')",
+    "SELECT * FROM sniff_csv('{secret}')",
+    "SELECT * FROM glob('{folder}/*')",
+    "SELECT * FROM query('SELECT * FROM ''{secret}''')",
+    "SELECT * FROM query_table('{secret}')",
+    "SELECT * FROM parquet_metadata('{folder}/*.parquet')",
+    "SELECT getenv('HOME')",
+    "SELECT * FROM secret_table",
+    "SELECT * FROM 'https://example.org/a.csv'",
+    "SELECT * FROM duckdb_settings(), read_csv('{secret}')",
+    "UPDATE EXTENSIONS",
+    "WITH w AS (COPY (SELECT 1) TO '{folder}/out.csv') SELECT 1",
+    "SELECT * FROM json_execute_serialized_sql(json_serialize_sql('FROM read_text(''{secret}'')'))",
+    "SELECT * FROM enable_logging(storage = 'file', storage_config = {{'path': '{folder}/log'}})",
+    "SELECT * FROM read_text('{folder}/*')",
+    "SELECT * FROM query_table(['{secret}'])",
+    "SELECT * FROM read_text('/proc/self/environ')",
+]
+"""Queries that want to write, to read elsewhere, or to change something."""
 
 
 @pytest.fixture
@@ -62,54 +117,7 @@ def test_findings_are_those_of_each_campaign(campaign: Callable[..., Path]) -> N
     ]
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "CREATE TABLE mine (a INTEGER)",
-        "CREATE TEMP VIEW mine AS SELECT 1",
-        "CREATE MACRO mine(a) AS a",
-        "INSERT INTO measurements SELECT * FROM measurements",
-        "UPDATE measurements SET seed = 1",
-        "DELETE FROM measurements",
-        "DROP VIEW trials",
-        "ALTER VIEW trials RENAME TO lost",
-        "TRUNCATE measurements",
-        "EXPLAIN ANALYZE DROP VIEW trials",
-        "SELECT 1; DROP VIEW trials",
-        "SELECT 1; SELECT 2",
-        "BEGIN",
-        "PRAGMA memory_limit='1GB'",
-        "SET memory_limit='1GB'",
-        "RESET memory_limit",
-        "CALL force_checkpoint()",
-        "COPY trials TO '{folder}/out.parquet'",
-        "COPY trials FROM '{secret}'",
-        "EXPORT DATABASE '{folder}/out'",
-        "IMPORT DATABASE '{folder}'",
-        "ATTACH '{folder}/out.db' AS out",
-        "DETACH memory",
-        "USE memory",
-        "INSTALL httpfs",
-        "LOAD httpfs",
-        "PREPARE p AS SELECT 1",
-        "VACUUM",
-        "WITH w AS (INSERT INTO measurements VALUES (1) RETURNING *) SELECT * FROM w",
-        "SELECT * FROM '{secret}'",
-        "SELECT * FROM read_csv('{secret}')",
-        "SELECT * FROM read_text('{secret}')",
-        "SELECT * FROM read_blob('{secret}')",
-        "SELECT * FROM read_json('{secret}')",
-        "SELECT * FROM sniff_csv('{secret}')",
-        "SELECT * FROM glob('{folder}/*')",
-        "SELECT * FROM query('SELECT * FROM ''{secret}''')",
-        "SELECT * FROM query_table('{secret}')",
-        "SELECT * FROM parquet_metadata('{folder}/*.parquet')",
-        "SELECT getenv('HOME')",
-        "SELECT * FROM secret_table",
-        "SELECT * FROM 'https://example.org/a.csv'",
-        "SELECT * FROM duckdb_settings(), read_csv('{secret}')",
-    ],
-)
+@pytest.mark.parametrize("query", ESCAPES)
 def test_a_query_neither_writes_nor_leaves(found: results.Results, tmp_path: Path, query: str) -> None:
     secret = tmp_path / "secret.csv"
     secret.write_text("a\n1\n")
@@ -121,6 +129,47 @@ def test_a_query_neither_writes_nor_leaves(found: results.Results, tmp_path: Pat
     assert sorted(tmp_path.rglob("*")) == before
     assert found.sql("SELECT count(*) AS n FROM trials").to_pylist() == [{"n": 21}]
     del secret_table
+
+
+def test_nor_where_duckdb_opens_the_files_itself(
+    campaign: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("results.reading._IN_MEMORY", 0)
+    directory = campaign(batch_norm_rows(5), shards=1)
+    secret = directory / "secret.csv"
+    secret.write_text("a\n1\n")
+    part = directory / "parts/00000000.parquet"
+    before = {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+    found = results.open(directory)
+    ways = [
+        f"COPY (SELECT 1) TO '{part}'",
+        f"SELECT * FROM read_text('{directory / 'campaign.json'}')",
+        f"SELECT * FROM read_text('{part.parent}/../campaign.json')",
+        f"SELECT * FROM read_parquet('{part.parent}/*.parquet')",
+    ]
+    for query in [*ways, *(query.format(secret=secret, folder=directory) for query in ESCAPES)]:
+        with pytest.raises(QueryError):
+            found.sql(query)
+    for write in ("write_parquet", "write_csv"):
+        with pytest.raises(Exception, match="disabled by configuration"):
+            getattr(found.relation("trials"), write)(str(part))
+    assert found.sql("SELECT count(*) AS n FROM trials").to_pylist() == [{"n": 20}]
+    assert {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT count(*) AS n FROM ELEMENTS",
+        "SELECT * FROM query('SELECT count(*) AS n FROM ele' || 'ments')",
+        "SELECT * FROM json_execute_serialized_sql(json_serialize_sql('SELECT count(*) AS n FROM ele' || 'ments'))",
+    ],
+)
+def test_elements_are_there_however_they_are_named(campaign: Callable[..., Path], query: str) -> None:
+    element = dict.fromkeys((column.name for column in ELEMENT_COLUMNS if column.kind == "string"), "a")
+    directory = campaign([make_row()], shards=1)
+    Store(directory).commit(1, [make_row(1)], [element | {"seed": 0, "index": 1, "element": 3}])
+    assert results.open(directory).sql(query).to_pylist() == [{"n": 1}]
 
 
 def test_nothing_is_written_for_want_of_memory(

@@ -26,7 +26,7 @@ from results.rates import rate
 from results.reading import Results
 from results.setting import setting, undecided, without_output
 from results.store import Store
-from results.summary import LEAST_ROWS, RECIPE, packed, summarise, unpacked
+from results.summary import RECIPE, packed, summarise, unpacked
 from results.tallies import PLAIN, TRIAL_KEY, against_truth, between_targets, verdict_counts
 
 VERDICTS = (
@@ -81,8 +81,8 @@ def _measured(rng: np.random.Generator, index: int, target: str, **cells: Any) -
 def opened(request: pytest.FixtureRequest, campaign: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Results:
     """The same campaign with summaries in its parts, without, and merged; large enough to be scanned."""
     monkeypatch.setattr("results.reading._IN_MEMORY", 0)
-    if request.param == "rows":
-        monkeypatch.setattr("results.store.LEAST_ROWS", 10**9)
+    for module in ("store", "summary"):
+        monkeypatch.setattr(f"results.{module}.LEAST_ROWS", 10**9 if request.param == "rows" else 1024)
     monkeypatch.setattr("results.summary.SHARE", 0)
     rows = rows_of_two_operators(330)
     directory = campaign(rows, shards=1)
@@ -223,9 +223,13 @@ def test_a_summary_of_another_recipe_is_computed_anew(campaign: Callable[..., Pa
     assert unpacked("") is None
 
 
-def test_small_parts_and_parts_of_many_problems_keep_none(campaign: Callable[..., Path]) -> None:
-    many = [make_row(0, problem_id=f"p{number}") for number in range(LEAST_ROWS)]
-    few = [make_row(number) for number in range(LEAST_ROWS)]
+def test_small_parts_and_parts_of_many_problems_keep_none(
+    campaign: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("store", "summary"):
+        monkeypatch.setattr(f"results.{module}.LEAST_ROWS", 1024)
+    many = [make_row(0, problem_id=f"p{number}") for number in range(1024)]
+    few = [make_row(number) for number in range(1024)]
     directory = campaign(many, shards=1)
     store = Store(directory)
     store.commit(1, few)
