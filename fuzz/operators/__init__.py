@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fuzz.errors import UserError, unknown
 from fuzz.operators import (
     activations,
+    chains,
     convolutions,
     elementary,
     logarithms,
@@ -39,6 +40,7 @@ OPERATORS: dict[str, Operator] = {
         products,
         convolutions,
         pools,
+        chains,
     )
     for operator in family.OPERATORS
 }

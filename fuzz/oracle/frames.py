@@ -120,6 +120,10 @@ class Frame(Operand):
         self._scratch: Real = np.empty(node.shape, wide)
         self._fresh: set[int] = set()
         self._has_magnitude = False
+        self.patterns: Real | None = None
+        """Of errors of a product that enters another one, see `chains`."""
+        self.links = 1
+        """Products of the longest chain that ends here."""
 
     @property
     def nbytes(self) -> int:
@@ -130,6 +134,11 @@ class Frame(Operand):
         """Forget the previous trial; the buffers stay."""
         self._fresh.clear()
         self._has_magnitude = False
+        self.patterns = None
+
+    def fresh(self) -> frozenset[int]:
+        """Keys of the parts that this trial has put so far."""
+        return frozenset(self._fresh)
 
     def magnitude(self) -> Real:
         """|z|, computed once a trial and shared by all rules that need it."""

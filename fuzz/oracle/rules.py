@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fuzz.oracle import opaque, products
+from fuzz.oracle.chains import carry, of_products
 from fuzz.oracle.errorfunctions import erf, erfc, erfinv
 from fuzz.oracle.frames import Frame, Operand, Real
 from fuzz.oracle.functions import choice, gammaln, kink, sign, wave
@@ -298,10 +299,12 @@ def _matmul(f: Frame) -> None:
     np.matmul(a.value, b.value, out=f.value)
     ma, mb = a.magnitude(), b.magnitude()
     product = np.matmul(ma, mb)
-    for key, part in a.parts.items():
-        f.put(key, product if part is ma else np.matmul(part, mb))
-    for key, part in b.parts.items():
-        f.put(key, product if part is mb else np.matmul(ma, part))
+    if not of_products(a):
+        for key, part in a.parts.items():
+            f.put(key, product if part is ma else np.matmul(part, mb))
+    if not of_products(b):
+        for key, part in b.parts.items():
+            f.put(key, product if part is mb else np.matmul(ma, part))
     if f.charges.rounding:
         f.put(k if k > 1 else 0, product)
         if f.charges.underflow:
@@ -313,6 +316,7 @@ def _matmul(f: Frame) -> None:
                 f.put(0, f.charges.flushed(term))
                 small += f.charges.subnormal(term)
             f.put(0, f.charges.flushed_sums(k, product, f.value, small))
+    carry(f)
 
 
 RULES: dict[str, Rule] = {
