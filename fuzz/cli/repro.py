@@ -26,6 +26,7 @@ from fuzz.errors import FOUND, InternalError, UserError
 from fuzz.extensions import load_entry_points, load_extension
 from fuzz.oracle.arithmetic import CERTIFY, adjudicator
 from fuzz.oracle.element import Element, SliceTooLarge, evaluate
+from fuzz.oracle.slices import slice_size
 from fuzz.reproduction.command import show_case, write
 from fuzz.reproduction.subject import trial_of
 from fuzz.reproduction.writing import Wanted
@@ -43,6 +44,8 @@ from strategies.sampling import draw
 
 SHOWN_INPUTS = 24
 DIGITS = 20
+MOST_WORK = 200_000
+"""Scalar operations behind an element that is shown exactly: some seconds."""
 
 
 def files(script: Path | None, markdown: Path | None, pytest: Path | None, json: Path | None) -> Wanted:
@@ -294,6 +297,9 @@ def _exact(bench: Bench, cell: Cell, output: int, at: tuple[int, ...]) -> tuple[
     arithmetic = adjudicator()
     if arithmetic is None:
         print(f"  (for the exact value: {CERTIFY})")
+        return None
+    if slice_size(bench.program, output) > MOST_WORK:
+        print("  (the exact value of this element would take minutes)")
         return None
     try:
         element = evaluate(bench.program, output, at, bench.rung(cell.problem.home).inputs(), arithmetic)

@@ -12,6 +12,7 @@ from fuzz.judging.region import elementwise
 from fuzz.measure import Measurement
 from fuzz.oracle.arithmetic import DependencyArithmetic
 from fuzz.oracle.element import evaluate
+from fuzz.oracle.slices import slice_size
 from fuzz.targets import Target
 from fuzz.workbench import Bench
 from results.columns import Row
@@ -21,6 +22,8 @@ SAMPLED_FIRST, SAMPLED_EVERY = 16, 64
 """Elements are kept of the first 16 trials of a problem, of every 64th, and of each with an outlier or a flag."""
 LONGEST_SLICE = 256
 """Reduction length up to which the leading inputs of a kept element are listed."""
+LARGEST_SLICE = 12_500
+"""Scalar operations behind an element up to which they are: one of a chain of reductions depends on everything."""
 
 
 def kept_elements(
@@ -72,7 +75,7 @@ def _furthest(flat: Array, truth: Array) -> int:
 
 
 def _leading_inputs(bench: Bench, target: Target, output: int, position: int) -> str:
-    if bench.reduction_length > LONGEST_SLICE:
+    if bench.reduction_length > LONGEST_SLICE or slice_size(bench.program, output) > LARGEST_SLICE:
         return "[]"
     at: Any = tuple(int(i) for i in np.unravel_index(position, bench.output_shapes[output]))
     arrays = bench.rung(target.dtype).inputs()
