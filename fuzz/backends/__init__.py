@@ -5,17 +5,21 @@ from __future__ import annotations
 from fuzz.backends import (  # noqa: F401 - they register formulations
     jax_arrays,
     jax_chains,
+    jax_contractions,
     jax_elementwise,
     numpy_arrays,
     numpy_chains,
+    numpy_contractions,
     numpy_elementwise,
     scipy_arrays,
     scipy_elementwise,
     torch_arrays,
     torch_chains,
+    torch_contractions,
     torch_elementwise,
     tvm_arrays,
     tvm_chains,
+    tvm_contractions,
     tvm_elementwise,
 )
 from fuzz.backends.base import Backend

@@ -8,6 +8,7 @@ from fuzz.errors import UserError, unknown
 from fuzz.operators import (
     activations,
     chains,
+    contractions,
     convolutions,
     elementary,
     logarithms,
@@ -41,6 +42,7 @@ OPERATORS: dict[str, Operator] = {
         convolutions,
         pools,
         chains,
+        contractions,
     )
     for operator in family.OPERATORS
 }
