@@ -51,6 +51,18 @@ def carry(f: Frame) -> None:
     f.patterns = patterns + _signs(f) * local
 
 
+def magnitudes(f: Frame) -> Real:
+    """The product of the magnitudes of the operands. Of a chain in float64: it is a bound, and there are many."""
+    a, b = (operand.magnitude() for operand in f.operands)
+    if not any(of_products(operand) for operand in f.operands):
+        result: Real = np.matmul(a, b)
+        return result
+    largest_a, largest_b = _largest(a), _largest(b)
+    if not (0.0 < largest_a < np.inf and 0.0 < largest_b < np.inf):
+        return np.matmul(a, b)
+    return np.matmul(_plain(a / largest_a), _plain(b / largest_b)) * largest_a * largest_b
+
+
 def _product(operand: Operand) -> Frame | None:
     """The product whose elements these are."""
     while isinstance(operand, Frame):
@@ -105,12 +117,17 @@ def _signs(f: Frame) -> Real:
 
 def _independent(at: int, part: Real, other: Real) -> Real:
     """The root of the sum of the squares; scaled, so that squares neither overflow nor vanish."""
-    largest_part, largest_other = (float(np.max(x, initial=0.0)) for x in (part, other))
+    largest_part, largest_other = _largest(part), _largest(other)
     if not (0.0 < largest_part < np.inf and 0.0 < largest_other < np.inf):
         return _multiplied(at, part, other)  # zeros, or infinities and NaN, which are to show
     squares = _multiplied(at, np.square(_plain(part / largest_part)), np.square(_plain(other / largest_other)))
-    result: Real = np.sqrt(squares) * part.dtype.type(largest_part) * other.dtype.type(largest_other)
+    result: Real = np.sqrt(squares) * largest_part * largest_other
     return result
+
+
+def _largest(values: Real) -> Any:
+    """The largest of numbers that are not negative, in their own type: a longdouble may be beyond float64."""
+    return np.max(values, initial=0.0)
 
 
 def _multiplied(at: int, one: Real, other: Real, rank: int = 0) -> Real:

@@ -120,6 +120,8 @@ class Frame(Operand):
         self._scratch: Real = np.empty(node.shape, wide)
         self._fresh: set[int] = set()
         self._has_magnitude = False
+        self.products: Real | None = None
+        """Of the magnitudes of the operands of a product."""
         self.patterns: Real | None = None
         """Of errors of a product that enters another one, see `chains`."""
         self.links = 1
@@ -134,7 +136,7 @@ class Frame(Operand):
         """Forget the previous trial; the buffers stay."""
         self._fresh.clear()
         self._has_magnitude = False
-        self.patterns = None
+        self.products = self.patterns = None
 
     def fresh(self) -> frozenset[int]:
         """Keys of the parts that this trial has put so far."""
@@ -169,6 +171,8 @@ class Frame(Operand):
         if finite:
             terms = [np.where(np.isfinite(term), term, 0.0) for term in terms]
         if name == "matmul":
+            if self.products is not None and not finite:
+                return self.products
             products: Real = np.matmul(*terms)
             return products
         if name == "cumsum":

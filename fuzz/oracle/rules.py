@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fuzz.oracle import opaque, products
-from fuzz.oracle.chains import carry, of_products
+from fuzz.oracle.chains import carry, magnitudes, of_products
 from fuzz.oracle.errorfunctions import erf, erfc, erfinv
 from fuzz.oracle.frames import Frame, Operand, Real
 from fuzz.oracle.functions import choice, gammaln, kink, sign, wave
@@ -298,7 +298,7 @@ def _matmul(f: Frame) -> None:
     k = f.static["length"]
     np.matmul(a.value, b.value, out=f.value)
     ma, mb = a.magnitude(), b.magnitude()
-    product = np.matmul(ma, mb)
+    product = f.products = magnitudes(f)
     if not of_products(a):
         for key, part in a.parts.items():
             f.put(key, product if part is ma else np.matmul(part, mb))
