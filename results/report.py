@@ -17,6 +17,7 @@ from results.report_accuracy import print_accuracy
 from results.report_closer import print_closer
 from results.report_counts import print_pairs, print_targets, print_verdicts
 from results.report_findings import print_findings, print_undecided
+from results.report_growth import print_growth
 from results.report_overview import print_operators, print_problems
 from results.report_quantiles import print_quantiles
 from results.report_search import SEARCH, print_champions
@@ -110,6 +111,7 @@ def _campaign(results: Results, console: Console, known: Sorted | None) -> None:
     print_outliers(results, console)
     print_bitwise(results, console)
     print_variants(results, console)
+    print_growth(results, console)
     print_findings(results, groups, console, known if known and known.path else None)
     print_undecided(results, console)
     if results.manifest.get("recipes"):

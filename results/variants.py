@@ -102,7 +102,8 @@ def variant_bits(results: Results) -> list[VariantBits]:
 
 def _order(results: Results) -> dict[str, int]:
     """Position of each variant in the campaigns' own lists; the unwrapped call comes first."""
-    named = [name for manifest in results.manifests for name in manifest.get("variants") or ()]
+    of = [one for manifest in results.manifests for one in (manifest, *(manifest.get("cells") or ()))]
+    named = [name for one in of for name in one.get("variants") or ()]
     return {name: position for position, name in enumerate(dict.fromkeys(["", *named]))}
 
 

@@ -34,10 +34,13 @@ class CellRecord(Struct, frozen=True):
     problem: dict[str, Any]
     targets: tuple[str, ...]
     pairs: Pairs
+    variants: tuple[str, ...] | None = None
+    """In the place of the campaign's."""
 
     def cell(self, variants: tuple[str, ...] = ()) -> Cell:
         problem = problem_from_plain(self.problem, operator(str(self.problem["operator"])).contract)
-        return Cell(problem, _targets(self.targets, problem.home), _positions(self.pairs, self.targets), variants)
+        own = variants if self.variants is None else self.variants
+        return Cell(problem, _targets(self.targets, problem.home), _positions(self.pairs, self.targets), own)
 
 
 class SurveyRecord(Struct, frozen=True):
@@ -138,7 +141,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
 def manifest_of(resolved: Resolved, shard_trials: int | None) -> Manifest:
     """What a checked request sets out to do."""
     spec = resolved.spec
-    cells = tuple(_cell_record(cell) for cell in resolved.cells)
+    cells = tuple(_cell_record(cell, resolved.variants) for cell in resolved.cells)
     survey = _survey_records(resolved) if spec.plan in DRAWN else ()
     groups: tuple[CellRecord | SurveyRecord, ...] = cells or survey
     return Manifest(
@@ -171,9 +174,11 @@ def manifest_from_plain(plain: Any) -> Manifest:
     return msgspec.convert(plain, Manifest)
 
 
-def _cell_record(cell: Cell) -> CellRecord:
+def _cell_record(cell: Cell, variants: tuple[str, ...]) -> CellRecord:
     names = tuple(target.spelling(cell.problem.home) for target in cell.targets)
-    return CellRecord(cell.problem.id, cell.problem.plain(), names, tuple((names[a], names[b]) for a, b in cell.pairs))
+    pairs = tuple((names[a], names[b]) for a, b in cell.pairs)
+    own = None if cell.variants == variants else cell.variants
+    return CellRecord(cell.problem.id, cell.problem.plain(), names, pairs, own)
 
 
 def _survey_records(resolved: Resolved) -> tuple[SurveyRecord, ...]:

@@ -17,6 +17,8 @@ class ProblemSpec(Struct, frozen=True):
     dims: dict[str, int] = {}
     attributes: dict[str, Scalar] = {}
     inputs: dict[str, str] = {}
+    variants: tuple[str, ...] | None = None
+    """In the place of the campaign's, for this problem alone."""
 
 
 class Published(Struct, frozen=True):

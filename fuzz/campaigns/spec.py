@@ -40,7 +40,7 @@ PLANS_WITH_VARIANTS = ("fixed", SURVEY, EXPLORE)
 
 
 _TOP = set(CampaignSpec.__struct_encode_fields__) | {"extensions"}
-_PROBLEM = {"operator", "dims", "attributes", "inputs"}
+_PROBLEM = {"operator", "dims", "attributes", "inputs", "variants"}
 _PUBLISHED = {"rate", "pair", "above"}
 
 
@@ -131,6 +131,11 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
             raise UserError(
                 f"the plan {spec.plan} draws dims, attributes and inputs itself: leave them out, or use --plan fixed"
             )
+        if spec.plan != PLANS[0] and problem.variants is not None:
+            raise UserError(
+                f"variants of one problem go with --plan {PLANS[0]}: name them for all, or use another plan than "
+                f"{spec.plan}"
+            )
     groups: list[tuple[Target, ...]] = []
     skipped: dict[str, None] = {}
     for dtype in spec.dtypes:
@@ -139,7 +144,7 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
         groups.append(targets)
         skipped.update(dict.fromkeys(missing))
     pairs = tuple(_pairs(spec, targets) for targets in groups)
-    variants = _variants(spec)
+    variants = _variants(spec, spec.variants)
     _check_published(spec)
     _check_rates(spec)
     if spec.fail_on is not None:
@@ -159,18 +164,19 @@ def resolve(spec: CampaignSpec, base: Path = Path()) -> Resolved:
                 for one in expanded(spec, problem, home):
                     found = _problem(one, home, base)
                     every = with_drawn(spec, targets, problem.operator, {"problem": found.id})
-                    cells.append(Cell(found, every, compared, variants))
+                    own = variants if one.variants is None else _variants(spec, one.variants)
+                    cells.append(Cell(found, every, compared, own))
     _refuse_repetitions(spec, cells, groups)
     return Resolved(spec, end, tuple(cells), tuple(groups), pairs, variants, tuple(skipped))
 
 
-def _variants(spec: CampaignSpec) -> tuple[str, ...]:
-    if spec.variants and spec.plan not in PLANS_WITH_VARIANTS:
+def _variants(spec: CampaignSpec, named: tuple[str, ...]) -> tuple[str, ...]:
+    if named and spec.plan not in PLANS_WITH_VARIANTS:
         raise UserError(
             f"variants go with --plan {', '.join(PLANS_WITH_VARIANTS)}: leave them out, or use another plan than "
             f"{spec.plan}"
         )
-    return expanded_variants(spec.variants)
+    return expanded_variants(named)
 
 
 def _of_islands(spec: CampaignSpec, end: Ends, groups: Sequence[Sequence[Target]]) -> int | None:

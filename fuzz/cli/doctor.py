@@ -22,6 +22,7 @@ import fuzz
 from fuzz.backends import BACKENDS
 from fuzz.backends.base import present
 from fuzz.campaigns.environment import environment, environment_id
+from fuzz.cli.doctor_x64 import VARIABLE, WHAT_TO_DO, Line, x64_lines
 from fuzz.extensions import load_entry_points, load_extension
 
 Status: TypeAlias = Literal["ok", "note", "missing", "broken"]
@@ -52,9 +53,10 @@ def diagnose(extensions: Sequence[Path] = (), timeout: float = PROBE_SECONDS) ->
     for path in extensions:
         load_extension(path)
     load_entry_points()
-    with ThreadPoolExecutor(len(BACKENDS)) as pool:
+    with ThreadPoolExecutor(len(BACKENDS) + 1) as pool:
+        wide = pool.submit(x64_lines, timeout)
         backends = pool.map(lambda name: try_backend(name, extensions, timeout), BACKENDS)
-        return [*_environment(), *_packages(), *_shadowed(), *backends]
+        return [*_environment(), *_packages(), *_shadowed(), *backends, *x64_findings(wide.result())]
 
 
 def exit_code(findings: Iterable[Finding]) -> int:
@@ -76,6 +78,20 @@ def print_doctor(console: Console, findings: Sequence[Finding]) -> None:
         status = Text(finding.status, _STYLES[finding.status])
         table.add_row(status, Text(finding.subject), Text(finding.detail), Text(finding.fix))
     console.print(table)
+
+
+def x64_findings(tried: list[Line] | str | None) -> list[Finding]:
+    """What to expect of float64 in jax, way by way, and what to do."""
+    if tried is None:
+        return [Finding("jax float64", "missing", "jax is not installed, so nothing of it was tried")]
+    if isinstance(tried, str):
+        return [Finding("jax float64", "broken", tried)]
+    lines = [Finding("jax float64", "note" if one.surprises else "ok", f"{one.way}: {one.expect}") for one in tried]
+    told = [Finding("jax float64", "ok", f"what to do: {WHAT_TO_DO}")]
+    here = os.environ.get(VARIABLE)
+    if here is not None:
+        told.append(Finding("jax float64", "note", f"{VARIABLE}={here} is set in this environment"))
+    return [*lines, *told]
 
 
 def try_backend(name: str, extensions: Sequence[Path] = (), timeout: float = PROBE_SECONDS) -> Finding:

@@ -10,12 +10,14 @@ from msgspec import Struct
 from results.accuracy import EXHAUSTIVE
 from results.contents import accuracy, closer, findings, operators, rates, setting, variants, why
 from results.contents.table import Table
+from results.growth_words import explained
+from results.growths import growths, tell
 from results.html import escape, points
 from results.html.colours import colours, legend
 from results.html.distribution import curves, ecdf, shares
 from results.html.findings import cards
 from results.html.forest import forest
-from results.html.growth import growths, plot, tell
+from results.html.growth import MOST_PLOTS, plot
 from results.html.ladder import ladder
 from results.html.reading import how_to_read
 from results.html.scatter import caption, scatter
@@ -171,22 +173,19 @@ def _ecdf(results: Results, colour: Mapping[str, str]) -> str:
 
 def _growth(results: Results, colour: Mapping[str, str]) -> str:
     parts = []
-    for growth in growths(results):
+    panels = growths(results)
+    for growth in panels[:MOST_PLOTS]:
         shown = {series.target for series in growth.series}
-        title = f"{growth.operator} in {growth.dtype}, {growth.recipes}"
-        told = paragraphs(tuple(tell(series) for series in growth.series))
+        title = f"{growth.title}: with {growth.axis}"
+        told = paragraphs(tuple(tell(series, growth) for series in growth.series))
         parts.append(
             f"<figure><figcaption>{escape.shortened(title)}</figcaption>{legend(colour, shown)}"
             f'<div class="box">{plot(growth, colour)}</div>{told}</figure>'
         )
     if not parts:
         return ""
-    return (
-        "<p>The largest error of an output (root mean square over outputs) against the length n of the reduction, in "
-        "units of what is excused where a reduction is rounded once. About constant is what trees and blocks of sums "
-        "give; the square root of n is a running sum with independent roundings; n is a warning. On data of both signs "
-        "every law is flatter.</p>" + f'<div class="plots">{"".join(parts)}</div>'
-    )
+    more = (f"And {len(panels) - MOST_PLOTS} more.",) if len(panels) > MOST_PLOTS else ()
+    return f'{paragraphs(explained(panels))}<div class="plots">{"".join(parts)}</div>{paragraphs(more)}'
 
 
 def _environments(results: Results) -> str:

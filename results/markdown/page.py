@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from results.accuracy import EXHAUSTIVE
-from results.contents import accuracy, closer, operators, rates, setting, variants, why
+from results.contents import accuracy, closer, growth, operators, rates, setting, variants, why
 from results.contents.findings import Item, found
 from results.contents.rates import Rates
 from results.contents.table import Table
@@ -52,6 +52,7 @@ def _campaign(results: Results, known: Sorted | None) -> str:
         *_section("Targets against each other", _optional(why.pairs(results))),
         *_section(closer.TITLE, _closer(results)),
         *_section("Variants: the same target on the same data, called in another way", _variants(results)),
+        *_section(growth.TITLE, _optional(growth.growth(results))),
         *_section("How often", _rates(rates.rates(results))),
         *_section("Against the published rate", _list(why.published_lines(results))),
         *_section("How outliers arise (relative error above 1e-1)", _list(why.outlier_lines(results))),

@@ -23,9 +23,9 @@ from results.contents.findings import found as findings
 from results.contents.operators import lines
 from results.contents.rates import rates
 from results.findings_file import write_findings
+from results.growths import growths
 from results.html.distribution import curves
 from results.html.findings import cards
-from results.html.growth import growths
 from results.html.ladder import ladder
 from results.html.page import page
 from results.html.points import MOST, samples, worst
@@ -286,7 +286,7 @@ def test_the_distribution_is_exact_at_its_thresholds(campaign: Callable[..., Pat
     assert curve.steps[-1] == (math.inf, 9)
 
 
-def test_growth_needs_four_lengths(campaign: Callable[..., Path]) -> None:
+def test_a_slope_needs_four_lengths(campaign: Callable[..., Path]) -> None:
     def rows(lengths: list[int]) -> list[Row]:
         return [
             make_row(n, reduction_length=length, rho_ideal=0.1 * length**0.5, problem_id=f"{length:016x}")
@@ -294,7 +294,8 @@ def test_growth_needs_four_lengths(campaign: Callable[..., Path]) -> None:
             for n in range(12)
         ]
 
-    assert growths(results.open(campaign(rows([10, 100, 1000])))) == []
+    few = opened(campaign(rows([10, 100, 1000]))).texts["growth"]
+    assert "0.316 at n = 10, 3.16 at 1,000; a slope with an interval needs 4 sizes of 10 trials" in few
     (growth,) = growths(results.open(directory := campaign(rows([10, 100, 1000, 10_000]))))
     assert growth.series[0].law.slope == pytest.approx(0.5)
     assert "error grows like n^0.50 [0.50, 0.50] over 4 lengths: square root" in opened(directory).texts["growth"]
