@@ -17,7 +17,7 @@ from fuzz.workbench import Bench
 from strategies import draw, make_problem, parse_recipe
 
 KINDS = ("normal(0,1)", "uniform(0,1)", "offset(1000,1)", "signed(loguniform(1e-5,1e5))", "normal(0,30)")
-SHAPED_BY_DATA = ("x", "a", "b", "w")
+SHAPED_BY_DATA = ("x", "a", "b", "w", "q", "k", "e", "y")
 LONG = {"rows": 3, "n": 4096}
 _STEPS = ({"stride": 1, "padding": 0}, {"stride": 2, "padding": 1})
 _POOLS = ({"kernel": 2, "stride": 2}, {"kernel": 3, "stride": 1})
@@ -41,6 +41,12 @@ PROBLEMS: dict[str, tuple[tuple[dict[str, int], dict[str, Any]], ...]] = {
         ({"N": 2, "G": 2, "I": 3, "O": 4, "H": 9, "W": 8, "KH": 3, "KW": 2}, steps) for steps in _STEPS
     ),
     "depthwise_conv2d": tuple(({"N": 2, "C": 3, "M": 2, "H": 9, "W": 8, "KH": 3, "KW": 3}, steps) for steps in _STEPS),
+    "dense_chain": (({"M": 5, "n": 64, "depth": 3}, {}),),
+    "conv_chain": (({"N": 2, "C": 4, "H": 6, "W": 5, "depth": 2}, {}),),
+    "einsum_low_rank": (({"B": 2, "T": 3, "R": 64, "C": 5, "I": 6}, {}),),
+    "einsum_bilinear": (({"B": 3, "O": 4, "I": 33, "J": 47}, {}),),
+    "einsum_scores": (({"B": 2, "Q": 5, "K": 6, "H": 3, "D": 333}, {}),),
+    "einsum_outer": (({"B": 2, "I": 5, "J": 6}, {}),),
     "avg_pool2d": tuple(({"N": 2, "C": 3, "H": 9, "W": 8}, pool) for pool in _POOLS),
     "max_pool2d": tuple(({"N": 2, "C": 3, "H": 9, "W": 8}, pool) for pool in _POOLS),
 }

@@ -106,6 +106,36 @@ def _pool(combine: Callable[[Array], Any]) -> Callable[..., Array]:
     return pool
 
 
+def _dense_chain(x: Array, w: Array) -> Array:
+    for layer in w:
+        x = np.array([[sum(row[k] * layer[k, j] for k in range(len(row))) for j in range(layer.shape[1])] for row in x])
+    return x
+
+
+def _conv_chain(x: Array, w: Array) -> Array:
+    for layer in w:
+        x = _conv2d(x, layer, stride=1, padding=1)
+    return x
+
+
+def _einsum(equation: str) -> Callable[..., Array]:
+    """Term by term over all letters."""
+    operands, result = equation.split("->")
+
+    def contract(*arrays: Array) -> Array:
+        sizes = {n: s for o, a in zip(operands.split(","), arrays, strict=True) for n, s in zip(o, a.shape, strict=True)}
+        y = np.full([sizes[n] for n in result], mp.mpf(0), object)
+        for at in itertools.product(*(range(size) for size in sizes.values())):
+            index = dict(zip(sizes, at, strict=True))
+            term = mp.mpf(1)
+            for o, a in zip(operands.split(","), arrays, strict=True):
+                term *= a[tuple(index[n] for n in o)]
+            y[tuple(index[n] for n in result)] += term
+        return y
+
+    return contract
+
+
 _ROWS = {"rows": 6, "n": 7}
 _BOTH = ({"axis": -1}, {"axis": 0})
 _EPS = ({"eps": 1e-5}, {"eps": 0.0})
@@ -141,6 +171,12 @@ CASES: dict[str, Case] = {
     "conv2d": Case({"N": 2, "C": 2, "O": 2, "H": 4, "W": 5, "KH": 3, "KW": 2}, _STEPS, _conv2d),
     "group_conv2d": Case({"N": 1, "G": 2, "I": 2, "O": 2, "H": 4, "W": 5, "KH": 3, "KW": 2}, _STEPS, _group_conv),
     "depthwise_conv2d": Case({"N": 2, "C": 2, "M": 2, "H": 4, "W": 5, "KH": 3, "KW": 2}, _STEPS, _depthwise),
+    "dense_chain": Case({"M": 2, "n": 3, "depth": 4}, ({},), _dense_chain),
+    "conv_chain": Case({"N": 1, "C": 2, "H": 2, "W": 3, "depth": 2}, ({},), _conv_chain),
+    "einsum_low_rank": Case({"B": 2, "T": 2, "R": 3, "C": 2, "I": 2}, ({},), _einsum("btrc,ri,ic->btic")),
+    "einsum_bilinear": Case({"B": 2, "I": 2, "O": 2, "J": 3}, ({},), _einsum("bi,oij,bj->bo")),
+    "einsum_scores": Case({"B": 2, "Q": 2, "H": 2, "D": 5, "K": 3}, ({},), _einsum("bqhd,bkhd->bhqk")),
+    "einsum_outer": Case({"B": 2, "I": 3, "J": 4}, ({},), _einsum("bi,bj->bij")),
     "avg_pool2d": Case(
         {"N": 2, "C": 2, "H": 6, "W": 5},
         ({"kernel": 2, "stride": 1}, {"kernel": 3, "stride": 2}),
