@@ -49,8 +49,14 @@ OTHERS = (
     {"N": 2, "C": 32, "H": 28, "W": 28},
     {"N": 2, "G": 8, "D": 4, "L": 784},
     {"N": 2, "C": 16, "M": 2, "H": 28, "W": 28, "KH": 3, "KW": 3},
+    {"M": 64, "n": 128, "depth": 6},
+    {"N": 2, "C": 16, "H": 14, "W": 14, "depth": 6},
+    {"B": 8, "T": 8, "R": 24, "C": 32, "I": 24},
+    {"B": 8, "I": 80, "O": 8, "J": 80},
+    {"B": 4, "Q": 48, "H": 4, "D": 64, "K": 48},
+    {"B": 8, "I": 80, "J": 80},
 )
-"""About 50,000 elements."""
+"""About 50,000 elements. Chains carry patterns of errors along, so they cost more than a product."""
 
 
 class Cost(NamedTuple):

@@ -52,6 +52,12 @@ DIMS = {
     "depthwise_conv2d": {"N": 2, "C": 8, "M": 2, "H": 14, "W": 14, "KH": 3, "KW": 3},
     "avg_pool2d": {"N": 2, "C": 8, "H": 28, "W": 28},
     "max_pool2d": {"N": 2, "C": 8, "H": 28, "W": 28},
+    "dense_chain": {"M": 12, "n": 48, "depth": 3},
+    "conv_chain": {"N": 1, "C": 4, "H": 8, "W": 8, "depth": 2},
+    "einsum_low_rank": {"B": 2, "T": 4, "R": 65, "C": 5, "I": 6},
+    "einsum_bilinear": {"B": 4, "I": 17, "O": 3, "J": 19},
+    "einsum_scores": {"B": 2, "Q": 6, "H": 2, "D": 129, "K": 7},
+    "einsum_outer": {"B": 3, "I": 17, "J": 19},
 }
 """Sizes of operators that have other dims than n alone or (rows, n)."""
 DEFAULT_DIMS = ({"n": 10000}, {"rows": 24, "n": 257})

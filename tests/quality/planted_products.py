@@ -152,6 +152,41 @@ def maximum_at_wrong_stride(x: Array, *, kernel: int, stride: int) -> Array:
     return windows_of(x, kernel, 1)[:, :, : shape[2], : shape[3]].max((4, 5))
 
 
+def dense_chain(x: Array, w: Array) -> Array:
+    for layer in w:
+        x = x @ layer
+    return x
+
+
+def layer_left_out(x: Array, w: Array) -> Array:
+    return dense_chain(x, w[:-1])
+
+
+def layer_transposed(x: Array, w: Array) -> Array:
+    return dense_chain(x, np.concatenate([w[:1], np.swapaxes(w[1:2], 1, 2), w[2:]]))
+
+
+def layer_in_bfloat16(x: Array, w: Array) -> Array:
+    return dense_chain(rounded_to(8, dense_chain(x, w[:2])), w[2:])
+
+
+def conv_chain(x: Array, w: Array, *, before: int = 0) -> Array:
+    for layer in w:
+        x = conv(x, layer, stride=1, padding=1, before=before)
+    return x
+
+
+def einsum(equation: str) -> Kernel:
+    return lambda *arrays: np.einsum(equation, *arrays)
+
+
+LAYERS = {"M": 4, "n": 16, "depth": 5}
+CONVOLVED = {"N": 1, "C": 3, "H": 6, "W": 6, "depth": 3}
+LOW_RANK = {"B": 2, "T": 3, "R": 8, "C": 8, "I": 8}
+BILINEAR = {"B": 3, "I": 8, "O": 3, "J": 8}
+HEADS = {"B": 2, "Q": 5, "H": 5, "D": 16, "K": 5}
+PAIRS = {"B": 2, "I": 6, "J": 6}
+
 FAULTS = (
     *planted("dense", "bias_missing", dense_without_bias, NORMAL, "wrong", DENSE),
     *planted("dense", "bias_by_row", dense_bias_by_row, NORMAL, "wrong", DENSE),
@@ -192,5 +227,20 @@ FAULTS = (
              POOLED),
     *planted("max_pool2d", "nan_ignored", maximum_ignoring_nan, WITH_SPECIAL, "nonfinite_mismatch", POOLED,
              dtypes=FOUR),
+    *planted("dense_chain", "layer_left_out", layer_left_out, NORMAL, "wrong", LAYERS),
+    *planted("dense_chain", "layer_transposed", layer_transposed, NORMAL, "wrong", LAYERS),
+    *planted("dense_chain", "layer_in_bfloat16", layer_in_bfloat16, NORMAL, "low_precision", LAYERS,
+             dtypes=("float32",)),
+    *planted("dense_chain", "float32_inside", computed_in(dense_chain, "float32"), NORMAL, "silent_downcast", LAYERS,
+             dtypes=("float64",)),
+    *planted("conv_chain", "one_border", how(conv_chain, before=1), NORMAL, "wrong", CONVOLVED),
+    *planted("conv_chain", "bfloat16_inputs", inputs_rounded(conv_chain, 8), NORMAL, "low_precision", CONVOLVED,
+             dtypes=("float32",)),
+    *planted("einsum_low_rank", "transposed", einsum("btrc,ir,ic->btic"), NORMAL, "wrong", LOW_RANK),
+    *planted("einsum_low_rank", "tf32_inputs", inputs_rounded(einsum("btrc,ri,ic->btic"), 11), NORMAL,
+             "low_precision", LOW_RANK, dtypes=("float32",)),
+    *planted("einsum_bilinear", "transposed", einsum("bi,oji,bj->bo"), NORMAL, "wrong", BILINEAR),
+    *planted("einsum_scores", "heads_mixed", einsum("bhqd,bkhd->bhqk"), NORMAL, "wrong", HEADS),
+    *planted("einsum_outer", "transposed", einsum("bj,bi->bij"), NORMAL, "wrong", PAIRS),
     *planted("max_pool2d", "stride_ignored", maximum_at_wrong_stride, NORMAL, "wrong", POOLED),
 )  # fmt: skip
