@@ -145,7 +145,9 @@ def sizes_of(variants: Sequence[str], batch: int) -> dict[str, int]:
     return {name: size for name, size in found.items() if size < batch}
 
 
-def recorded(campaign: results.Results, problem: str, target: str, index: int) -> tuple[dict[str, str], dict[str, float]]:
+def recorded(
+    campaign: results.Results, problem: str, target: str, index: int
+) -> tuple[dict[str, str], dict[str, float]]:
     """Digest of the output by variant, and the largest difference from the whole batch."""
     rows = campaign.sql(f"""
         SELECT variant, against, output_digest, abs_max FROM measurements

@@ -55,8 +55,10 @@ _SIZES: tuple[Mapping[str, int], ...] = (
     {**_IMAGE, "C": 8, "O": 8},
     {**_IMAGE, "G": 2, "I": 4, "O": 4},
     {**_IMAGE, "C": 8, "M": 2},
+    {"M": 32, "n": 256, "depth": 3},
+    {**_IMAGE, "C": 8, "depth": 3},
 )
-"""Sizes by the names of the dims: the first row that has them all."""
+"""Sizes by the names of the dims: the first row that has them all. Three layers with weights of 1,000 stay in range."""
 _OTHERWISE = 16
 """Size of a dim in an operator with dims of other names."""
 

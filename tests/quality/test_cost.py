@@ -69,7 +69,10 @@ class Counted(np.ndarray):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         out = kwargs.get("out", ())
         name = ufunc.__name__ if method == "__call__" else REDUCTIONS.get(ufunc.__name__, ufunc.__name__)
-        WORK.book(name, (*inputs, *out))
+        if name == "matmul" or method != "__call__":
+            WORK.book(name, (*inputs, *out))
+        else:  # two narrow operands may make a wide result
+            WORK.book(name, (np.broadcast_to(0.0, np.broadcast_shapes(*map(np.shape, inputs))),))
         result = getattr(ufunc, method)(*_plain(inputs), **{key: _plain(value) for key, value in kwargs.items()})
         return out[0] if out else _counted(result)
 

@@ -123,7 +123,9 @@ def _einsum(equation: str) -> Callable[..., Array]:
     operands, result = equation.split("->")
 
     def contract(*arrays: Array) -> Array:
-        sizes = {n: s for o, a in zip(operands.split(","), arrays, strict=True) for n, s in zip(o, a.shape, strict=True)}
+        sizes = {
+            n: s for o, a in zip(operands.split(","), arrays, strict=True) for n, s in zip(o, a.shape, strict=True)
+        }
         y = np.full([sizes[n] for n in result], mp.mpf(0), object)
         for at in itertools.product(*(range(size) for size in sizes.values())):
             index = dict(zip(sizes, at, strict=True))
