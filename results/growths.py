@@ -86,12 +86,12 @@ def growths(results: Results, least: int = LEAST_SHOWN) -> list[Panel]:
         return []
     hidden = quiet(results)
     rows = [row for row in _rows(results) if row["target"] not in hidden]
-    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, str, str, str], list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["operator"], row["attributes"], row["recipes"], row["dtype"]), []).append(row)
     found = [
-        Panel(*key, dim, fixed, _by_target(points))
-        for key, group in groups.items()
+        Panel(operator, attributes, recipes, dtype, dim, fixed, _by_target(points))
+        for (operator, attributes, recipes, dtype), group in groups.items()
         for dim, fixed, points in (("", "", _lengths(group)), *_dims(group))
     ]
     shown = [panel for panel in found if panel.series and panel.sizes >= least]

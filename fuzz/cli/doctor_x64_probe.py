@@ -5,10 +5,12 @@ The order matters: jax.config.update comes last, since it holds for the rest of 
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import threading
 import warnings
+from typing import Any
 
 from fuzz.cli.doctor_x64 import VARIABLE, Facts
 
@@ -31,9 +33,9 @@ def facts() -> Facts:
         thread.join()
         return found[0]
 
-    enable_x64 = getattr(jax, "enable_x64", None)
+    enable_x64: Any = getattr(jax, "enable_x64", None)
     if enable_x64 is None:  # before jax 0.8
-        from jax.experimental import enable_x64
+        enable_x64 = importlib.import_module("jax.experimental").enable_x64
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         plain = made()

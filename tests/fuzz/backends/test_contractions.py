@@ -51,7 +51,8 @@ def test_torch_einsum_has_the_bits_of_the_matmul_form_of_its_order(dtype: str, s
 
     torch.set_num_threads(1)
     equation = EQUATIONS["einsum_low_rank"]
-    x, e, s = (torch.from_numpy(a.astype(dtype)) for a in arrays("einsum_low_rank", 1, dict(zip("BTRCI", sizes))))
+    named = dict(zip("BTRCI", sizes, strict=True))
+    x, e, s = (torch.from_numpy(a.astype(dtype)) for a in arrays("einsum_low_rank", 1, named))
     with_it = torch.einsum(equation, x, e, s)
     torch.backends.opt_einsum.enabled = False
     try:
