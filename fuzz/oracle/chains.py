@@ -58,10 +58,11 @@ def magnitudes(f: Frame) -> Real:
         result: Real = np.matmul(a, b)
         return result
     largest_a, largest_b = _largest(a), _largest(b)
+    product: Real
     if 0.0 < largest_a < np.inf and 0.0 < largest_b < np.inf:
-        product: Real = np.matmul(_plain(a / largest_a), _plain(b / largest_b)) * largest_a * largest_b
-        return product
-    product = np.matmul(a, b)
+        product = np.matmul(_plain(a / largest_a), _plain(b / largest_b)) * largest_a * largest_b
+    else:
+        product = np.matmul(a, b)
     return product
 
 
