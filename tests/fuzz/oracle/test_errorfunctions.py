@@ -96,7 +96,7 @@ def test_gelu_in_float64_is_known_to_a_128th_of_its_bound() -> None:
 
 def test_no_operator_s_float64_truth_has_the_digits_of_float64_only() -> None:
     sizes = {"rows": 3, "n": 4, "N": 2, "C": 2, "M": 3, "K": 9, "B": 2, "G": 2, "D": 2, "I": 2, "O": 2}
-    sizes |= {"H": 6, "W": 6, "L": 6, "KL": 3, "KH": 3, "KW": 3}
+    sizes |= {"H": 6, "W": 6, "L": 6, "KL": 3, "KH": 3, "KW": 3, "T": 2, "R": 3, "J": 3, "Q": 2, "depth": 3}
     for name, operator in OPERATORS.items():
         dims = {dim: sizes[dim] for dim in operator.contract.dim_names}
         attributes = {key: spec.default for key, spec in operator.contract.attributes}
