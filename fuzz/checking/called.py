@@ -11,6 +11,7 @@ import numpy as np
 
 from fuzz.backends.base import Array, Derivative
 from fuzz.checking.adapters import ADAPTERS, NotAnArray, outputs_of, received
+from strategies.precision import PRECISIONS
 
 FOREIGN = (Exception, SystemExit)
 """Whatever a user's code may raise."""
@@ -20,7 +21,9 @@ class Called:
     """Calls a function of `library`, which `load` gives when it is first called.
 
     `outputs` are the names it has to return, where they have names. `widen`: on float64 inputs it is called with
-    float64 copies of the arrays it holds, because its results there are to stand for the truth.
+    float64 copies of the arrays it holds, because its results there are to stand for the truth. `integers`: whether
+    all functions of the check return integers or truth values as this output, which are compared as numbers of the
+    inputs' dtype.
     """
 
     def __init__(
@@ -33,10 +36,11 @@ class Called:
         outputs: Sequence[str] = (),
         *,
         widen: bool = False,
+        integers: Sequence[bool] = (),
     ) -> None:
         self.name, self._load, self.library = name, load, library
         self.inputs, self.by_name, self.outputs = tuple(inputs), by_name, tuple(outputs)
-        self._widen = widen
+        self._widen, self._integers = widen, integers
         self._at: dict[str, Callable[..., Any]] = {}
 
     @functools.cached_property
@@ -52,7 +56,12 @@ class Called:
                 self._at[dtype] = self._in(dtype)
             sent = [adapter.send(array) for array in arrays]
             result = self.passed(self._at[dtype], sent)
-            return self.collected(result)
+            found = self.collected(result, dtype)
+            integers = (*self._integers, *(False,) * len(found))
+            return tuple(
+                values.astype(PRECISIONS[dtype].numpy) if counts and values.dtype.kind in "iub" else values
+                for values, counts in zip(found, integers, strict=False)
+            )
 
     def gradients(self, arrays: Sequence[Array], derivative: Derivative) -> tuple[Array, ...]:
         """Gradients by the library's own differentiation; `arrays` are the inputs and then the cotangents."""
@@ -90,10 +99,16 @@ class Called:
             values = [found[name] for name in self.outputs]
         return tuple(values)
 
-    def collected(self, result: Any) -> tuple[Array, ...]:
-        """The arrays of what it returned; TypeError says what was returned instead."""
+    def collected(self, result: Any, dtype: str) -> tuple[Array, ...]:
+        """The arrays of what it returned; TypeError says what was returned instead.
+
+        A float of Python has no dtype of its own: it gets that of the inputs.
+        """
         try:
-            return tuple(received(value) for value in self.ordered(result))
+            return tuple(
+                np.asarray(value, PRECISIONS[dtype].numpy) if type(value) is float else received(value)
+                for value in self.ordered(result)
+            )
         except NotAnArray as kind:
             raise TypeError(f"returned {kind}: return an array, or a tuple or dict of arrays") from None
 

@@ -31,6 +31,7 @@ from fuzz.checking.sources import Source, by_value, of_function
 from fuzz.errors import UserError
 from fuzz.operators.gradients import gradient_name
 from fuzz.shrinking.command import shrink_after_run
+from fuzz.thresholds import FLAG
 from fuzz.variants import expanded
 from fuzz.workers.limits import Limits
 from results.findings_file import write_findings
@@ -119,6 +120,8 @@ def check(
     called = naming.names_of(every, None if names is None else [*names, *(() if truth is None else ("truth",))])
     asked = Asked(tuple(called), every, tuple(of_function(function) for function in every))
     wanted = request.of_value(inputs, functions[0])
+    if isinstance(call_timeout, bool) or not isinstance(call_timeout, int | float) or not call_timeout > 0:
+        raise UserError(f"call_timeout is {call_timeout!r}: use a number of seconds above 0")
     settings = Settings(workers, Limits(call=call_timeout))
     path = None if out is None else Path(out)
     what = Wanted(trials, dtype, seed, _several(variants), gradients)
@@ -140,8 +143,11 @@ def run_check(
     with _transported(asked) as sources:
         values = _first_draw(inputs, what.dtype, what.seed)
         count = len(asked.names) - has_truth
-        prepared = _prepared(asked, sources, count, values, settings.limits.call)
-        described = _described(asked, sources, prepared, inputs)
+        try:
+            prepared = _prepared(asked, sources, count, values, settings.limits.call)
+        except UserError as error:
+            raise _explained(error, inputs, what.dtype) from error.__cause__
+        described = _described(asked, sources, prepared, inputs, what.dtype)
         given = {n: f for n, f in zip(asked.names, asked.functions, strict=True) if f is not None}
         made.register(described, given)
         try:
@@ -155,6 +161,17 @@ def run_check(
             return result_of(path, described, notes, in_process=here)
         finally:
             made.forget(described)
+
+
+def _explained(error: UserError, inputs: request.Inputs, dtype: str) -> UserError:
+    """The refusal, and what may lie behind it: inputs that were integers and are none any more."""
+    if not inputs.integers:
+        return error
+    names = ", ".join(inputs.integers)
+    return UserError(
+        f"{error} ({names} was given as integers or truth values and is passed as {dtype}, as all inputs are: "
+        "what is no number to compute with belongs inside the function, for instance by functools.partial)"
+    )
 
 
 def _valid(what: Wanted) -> None:
@@ -200,13 +217,15 @@ def _first_draw(inputs: request.Inputs, dtype: str, seed: int) -> dict[str, Arra
     axes = ((),) * len(dims)
     contract = Made("draw", tuple(sizes.items()), tuple(dims.items()), (), False, (), _NOBODY, False, axes).contract()
     recipes = tuple(parse_recipe(text, tuple(names.split(","))) for names, text in inputs.recipes.items())
-    values: dict[str, Array] = {name: np.empty(shape, PRECISIONS[dtype].numpy) for name, shape in inputs.shapes.items()}
     try:
+        values: dict[str, Array] = {n: np.empty(s, PRECISIONS[dtype].numpy) for n, s in inputs.shapes.items()}
         for recipe in recipes:
             recipe.check(dtype, [inputs.shapes[name] for name in recipe.fills])
         draw(Problem("draw", (), tuple(sizes.items()), dtype, recipes), contract, seed, 0, values)
     except ParameterError as error:
         raise UserError(str(error)) from None
+    except (MemoryError, ValueError) as error:  # NumPy's own words for what is too large
+        raise UserError(f"the inputs cannot be made: {error}: use smaller shapes") from None
     return values
 
 
@@ -229,12 +248,15 @@ def _prepared(
     return probed(named[:count], named[count] if len(named) > count else None, values, seconds)
 
 
-def _described(asked: Asked, sources: tuple[Source, ...] | None, prepared: Prepared, inputs: request.Inputs) -> Made:
+def _described(
+    asked: Asked, sources: tuple[Source, ...] | None, prepared: Prepared, inputs: request.Inputs, dtype: str
+) -> Made:
     sizes, dims = inputs.symbols(prepared.independent)
     where = dict(zip(asked.names, sources or (Source(value="here"),) * len(asked.names), strict=True))
 
     def subject(known: Known) -> Subject:
-        return Subject(known.name, known.library, where[known.name], known.by_name)
+        apart = known.own_rho is not None and known.own_rho > FLAG
+        return Subject(known.name, known.library, where[known.name], known.by_name, known.mark, apart)
 
     along = {axis: dims[name][axis] for name, axes in prepared.independent.items() for axis in axes}
     outputs = []
@@ -251,6 +273,8 @@ def _described(asked: Asked, sources: tuple[Source, ...] | None, prepared: Prepa
         truth=subject(prepared.truth),
         traced=prepared.traced,
         independent=tuple(prepared.independent[name] for name in inputs.shapes),
+        dtype=dtype,
+        integers=prepared.integers,
     )
 
 
@@ -282,7 +306,8 @@ def _run(
         file.write_text(made.file_text(described), encoding="utf-8")
         campaign = Campaign.create(resolve(spec), path, [file])
     run = Settings(settings.workers, settings.limits, settings.shard_trials, in_process=here)
-    Run(campaign, run, display).execute()
+    if Run(campaign, run, display).execute().interrupted:
+        raise KeyboardInterrupt(f"the check was interrupted; finished trials are in {path}")
     write_findings(open_results(path, verify=False), path)
     return campaign
 

@@ -23,6 +23,10 @@ class Known(Struct, frozen=True):
     wide: tuple[str, ...]
     """dtypes of its outputs on float64 inputs; empty where it does not take any."""
     notes: tuple[str, ...] = ()
+    mark: str = ""
+    """A verdict that calling it twice gives: input_modified, nondeterministic; empty for well-behaved functions."""
+    own_rho: float | None = None
+    """How far its results in two precisions are apart, in bounds; None where that was not looked at."""
 
 
 def inputs_dtype(inputs: Mapping[str, Array]) -> str:

@@ -45,6 +45,11 @@ class Subject(Struct, frozen=True):
     source: Source
     by_name: bool
     """Whether its inputs are passed by name."""
+    mark: str = ""
+    """A verdict that was reached when it was first called: input_modified, nondeterministic. It gets copies of its
+    inputs then, so that its results can be compared all the same."""
+    contradicts: bool = False
+    """Whether its results in two precisions differ by more than rounding."""
 
 
 class Made(Struct, frozen=True):
@@ -61,6 +66,10 @@ class Made(Struct, frozen=True):
     """Whether the truth is a NumPy function with a program; else its float64 results stand for it."""
     independent: tuple[tuple[int, ...], ...]
     """Per input, the axes along which outputs depend on what lies at their own place alone."""
+    dtype: str = "float32"
+    """Of the check."""
+    integers: tuple[bool, ...] = ()
+    """By output: whether all functions return integers or truth values."""
 
     def contract(self) -> Contract:
         names = dict.fromkeys(d for _, dims in self.inputs for d in dims if isinstance(d, str))
@@ -130,6 +139,7 @@ class CheckedBackend(Backend):
         self.name, self.library, self._called, self._subject = subject.name, subject.library, called, subject
         self.layouts = BACKENDS[subject.library].layouts
         self.differentiates = ADAPTERS[subject.library].differentiates
+        self._copies = bool(subject.mark)
         self.module = subject.library
         self.install = f"pip install {subject.library}"
         offered = Implementation(operator, subject.name, "user", subject.source.text, called.function, EVERY_FLOAT)
@@ -153,7 +163,8 @@ class CheckedBackend(Backend):
         derivative = request.implementation.derivative
 
         def call() -> tuple[Array, ...]:
-            found = self._called(inputs) if derivative is None else self._called.gradients(inputs, derivative)
+            given = [array.copy() for array in inputs] if self._copies else inputs
+            found = self._called(given) if derivative is None else self._called.gradients(given, derivative)
             return tuple(np.asarray(array, order="C") for array in found)
 
         return SimpleKernel(call)
@@ -167,7 +178,9 @@ def called(subject: Subject, made: Made, function: Callable[..., Any] | None = N
     def load() -> Callable[..., Any]:
         return restored(subject.source) if function is None else function
 
-    return Called(subject.name, load, subject.library, inputs, subject.by_name, outputs, widen=widen)
+    return Called(
+        subject.name, load, subject.library, inputs, subject.by_name, outputs, widen=widen, integers=made.integers
+    )
 
 
 def _by_position(called: Called) -> Callable[..., Any]:
@@ -179,7 +192,11 @@ def register(made: Made, functions: Mapping[str, Callable[..., Any]] | None = No
     given = dict(functions or {})
     register_operator(_operator(made, called(made.truth, made, given.get(made.truth.name), widen=True)))
     for subject in made.subjects:
-        register_backend(CheckedBackend(subject, made.operator, called(subject, made, given.get(subject.name))))
+        function = given.get(subject.name)
+        # in a float32 check arrays that a function holds are float32 numbers; its float64 results are to be those of
+        # the same numbers. In a float64 check they are what is checked
+        found = called(subject, made, function, widen=made.dtype != "float64")
+        register_backend(CheckedBackend(subject, made.operator, found))
     return [made.operator, *(subject.name for subject in made.subjects)]
 
 

@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fuzz.backends.base import Array, last_line
 from fuzz.checking.adapters import ADAPTERS, library_of, outputs_of
 from fuzz.checking.called import FOREIGN, Called, takes_by_name
+from fuzz.checking.consistency import elected, of_contradictions, own_rho
 from fuzz.checking.faults import of_formula, of_orders, of_values, same_outputs
 from fuzz.checking.independence import independent
 from fuzz.checking.known import Known, inputs_dtype
@@ -26,9 +27,12 @@ from fuzz.checking.made import traceable
 from fuzz.checking.orders import swapped
 from fuzz.errors import UserError
 from fuzz.oracle.program import OPAQUE
+from fuzz.oracle.rules import COMPARISONS
 from fuzz.oracle.trace import TraceError, trace
+from strategies.precision import PRECISIONS
 
 Function = Callable[..., Any]
+OTHER = "gives other results"
 Tell = Callable[[str], None]
 """Hears what is about to be called, so that a process that dies is known to have died of it."""
 
@@ -40,6 +44,8 @@ class Prepared(Struct, frozen=True):
     truth: Known
     traced: bool
     independent: dict[str, tuple[int, ...]]
+    integers: tuple[bool, ...]
+    """By output: whether all functions return integers or truth values."""
     notes: tuple[str, ...]
     """What the reader should know before the figures, a line each."""
 
@@ -54,6 +60,9 @@ def prepare(
     known = [_known(name, function, inputs, tell) for name, function in functions]
     by_name = dict(functions)
     same_outputs(known)
+    integers = tuple(
+        all(np.dtype(d).kind in "iub" for d in dtypes) for dtypes in zip(*(k.dtypes for k in known), strict=True)
+    )
     notes = [note for one in known for note in one.notes]
     if truth is not None:
         tell(f"calling {truth[0]}")
@@ -65,15 +74,25 @@ def prepare(
     else:
         reference, traced, why = _first_traced(known, by_name, inputs, tell)
     called = _called(reference, by_name[reference.name], inputs)
+    if truth is None and not traced:
+        known = _compared(known, by_name, inputs, tell, integers)
+        reference = elected(known)
+        called = _called(reference, by_name[reference.name], inputs)
+        notes += of_contradictions(known, reference)
     if why:
         notes.append(f"{why}: its float64 results stand for the truth, without a bound")
+    if not traced and not reference.wide and inputs_dtype(inputs) == "float32":
+        notes.append(
+            f"{reference.name} takes no float64 inputs, so nothing stands for the truth: give a function that does, or "
+            "a NumPy function, as truth="
+        )
     notes += of_values(called, inputs)
     if traced:
         notes += of_formula(called, inputs)
     axes = independent(called, inputs, reference.shapes, tell)
     notes += of_orders(functions, known)
     notes += swapped(called, [_called(one, by_name[one.name], inputs) for one in known if one != reference], inputs)
-    return Prepared(tuple(known), reference, traced, axes, tuple(dict.fromkeys(notes)))
+    return Prepared(tuple(known), reference, traced, axes, integers, tuple(dict.fromkeys(notes)))
 
 
 def _first_traced(
@@ -90,9 +109,29 @@ def _first_traced(
     return known[0], False, reasons.get(known[0].name, "")
 
 
-def _called(known: Known, function: Function, inputs: Mapping[str, Array]) -> Called:
+def _called(known: Known, function: Function, inputs: Mapping[str, Array], **how: Any) -> Called:
     names = known.outputs if any(known.outputs) else ()
-    return Called(known.name, lambda: function, known.library, list(inputs), known.by_name, names)
+    return Called(known.name, lambda: function, known.library, list(inputs), known.by_name, names, **how)
+
+
+def _compared(
+    known: Sequence[Known],
+    functions: Mapping[str, Function],
+    inputs: Mapping[str, Array],
+    tell: Tell,
+    integers: Sequence[bool],
+) -> list[Known]:
+    """With each function's results in two precisions compared, where there is a choice of the truth."""
+    if len(known) == 1:
+        return list(known)
+    found = []
+    for one in known:
+        wide = _called(one, functions[one.name], inputs, widen=True, integers=integers)
+        axes = independent(wide, inputs, one.shapes, tell)
+        tell(f"comparing {one.name} with itself in float64")
+        plain = _called(one, functions[one.name], inputs, integers=integers)
+        found.append(structs.replace(one, own_rho=own_rho(plain, wide, tuple(axes[name] for name in inputs), inputs)))
+    return found
 
 
 def _known(name: str, function: Function, inputs: Mapping[str, Array], tell: Tell) -> Known:
@@ -101,10 +140,13 @@ def _known(name: str, function: Function, inputs: Mapping[str, Array], tell: Tel
     called = Called(name, lambda: function, seen.library, list(inputs), by_name)
     changed = [n for n, a, b in zip(inputs, seen.inputs, inputs.values(), strict=True) if not _same(a, b)]
     notes = [f"{name} changes its input {', '.join(changed)}: the caller's data is modified"] if changed else []
-    notes += _repeats(called, inputs, seen.outputs)
+    varies = _repeats(called, inputs, seen.outputs)
+    notes += varies
+    mark = "input_modified" if changed else "nondeterministic" if any(OTHER in note for note in varies) else ""
+    notes += _mode(name, function)
     wide, remarks = _widened(called, inputs, tell)
     shapes, dtypes = tuple(v.shape for v in seen.outputs), tuple(v.dtype.name for v in seen.outputs)
-    return Known(name, seen.library, by_name, tuple(seen.names), shapes, dtypes, wide, tuple(notes + remarks))
+    return Known(name, seen.library, by_name, tuple(seen.names), shapes, dtypes, wide, tuple(notes + remarks), mark)
 
 
 class _Seen(Struct, frozen=True):
@@ -153,7 +195,7 @@ def _run(called: Called, arrays: list[Array]) -> _Seen:
             result = called.passed(function, [adapter.send(array) for array in arrays])
             if result is None:
                 raise TypeError("returned None: return an array, or a tuple or dict of arrays")
-            values = tuple(array.copy() for array in called.collected(result))
+            values = tuple(array.copy() for array in called.collected(result, dtype))
             names, found = outputs_of(result)
     for value in values:
         if value.dtype.kind not in "fiub" and value.dtype.name != "bfloat16":
@@ -163,22 +205,52 @@ def _run(called: Called, arrays: list[Array]) -> _Seen:
     return _Seen(called.library, arrays, names, values, library_of(found[0]))
 
 
+def _mode(name: str, function: Function) -> list[str]:
+    """A module in training mode is checked in evaluation mode: dropout and batch statistics would differ by draw."""
+    training = hasattr(function, "parameters") and getattr(function, "training", False) is True
+    return [f"{name} is in training mode: it was checked in evaluation mode, as eval() makes it"] if training else []
+
+
 def _same(a: Array, b: Array) -> bool:
     return a.tobytes() == b.tobytes()
 
 
 def _repeats(called: Called, inputs: Mapping[str, Array], first: Sequence[Array]) -> list[str]:
     """Whether a second call gives the same bits."""
-    again = _run(called, [array.copy() for array in inputs.values()]).outputs
+    try:
+        again = _run(called, [array.copy() for array in inputs.values()]).outputs
+    except FOREIGN as error:
+        return [f"{called.name} fails when it is called again: {type(error).__name__}: {last_line(error)}"]
     if all(a.shape == b.shape and _same(a, b) for a, b in zip(first, again, strict=False)) and len(first) == len(again):
         return []
     with np.errstate(all="ignore"):
         gaps = [np.abs(a.astype(np.float64) - b) for a, b in zip(first, again, strict=False) if a.shape == b.shape]
     largest = max((float(np.nanmax(gap, initial=0.0)) for gap in gaps), default=float("nan"))
+    if _within_rounding(gaps, first):
+        return []
     return [
-        f"{called.name} gives other results when it is called again on the same input (they differ by up to "
+        f"{called.name} {OTHER} when it is called again on the same input (they differ by up to "
         f"{largest:.2g}): is there a random generator or dropout inside?"
     ]
+
+
+def _within_rounding(gaps: Sequence[Array], first: Sequence[Array]) -> bool:
+    """Whether two calls differ by no more than half of the digits of the largest result.
+
+    Another order of additions, which parallel kernels do not keep, makes less.
+    """
+    if len(gaps) != len(first):
+        return False
+    return all(
+        float(np.max(gap, initial=0.0)) <= _half(a) * float(np.max(np.abs(a.astype(np.float64)), initial=0.0))
+        for gap, a in zip(gaps, first, strict=True)
+    )
+
+
+def _half(values: Array) -> float:
+    """Relative error of half of the digits."""
+    known = PRECISIONS.get(values.dtype.name)
+    return 0.0 if known is None else float(known.unit_roundoff**0.5)
 
 
 def _widened(called: Called, inputs: Mapping[str, Array], tell: Tell) -> tuple[tuple[str, ...], list[str]]:
@@ -193,7 +265,7 @@ def _widened(called: Called, inputs: Mapping[str, Array], tell: Tell) -> tuple[t
     notes = []
     leaves = narrow_leaves(called.function, called.library)
     narrow = [value.dtype.name for value in values if value.dtype.name not in ("float64", "int64", "bool")]
-    if leaves:
+    if leaves and inputs_dtype(inputs) == "float64":  # elsewhere they are as narrow as the check
         notes.append(f"{called.name} holds float32 arrays: {_some(leaves)}")
     elif narrow and called.library == "jax":
         notes.append(
@@ -218,9 +290,11 @@ def _traces(called: Called, inputs: Mapping[str, Array]) -> tuple[bool, str]:
     try:
         program = trace(traceable(called), shapes)
     except TraceError as error:
-        return False, f"{called.name} cannot be traced ({error})"
+        return False, f"{called.name} cannot be traced ({str(error).partition(': use ')[0]})"
     except Exception as error:  # noqa: BLE001  # tracers are no arrays to it
         return False, f"{called.name} cannot be traced ({type(error).__name__}: {last_line(error)})"
+    if any(program.nodes[output].primitive in COMPARISONS for output in program.outputs):
+        return False, f"{called.name} returns truth values"
     if not any(node.primitive != OPAQUE for node in program.nodes[len(program.inputs) :]):
         return False, f"{called.name} computes nothing"
     return True, ""

@@ -33,7 +33,9 @@ def probed(
             try:
                 kind, content = child.receive(limit)
             except TimeoutError:
-                raise UserError(f"{doing} did not end within {limit:g} s: --call-timeout allows more") from None
+                raise UserError(
+                    f"{doing} did not end within {limit:g} s: call_timeout= (--call-timeout) allows more"
+                ) from None
             except EOFError:
                 raise UserError(f"{doing} ended the process with {child.cause()}") from None
             if kind == _DONE:
@@ -61,6 +63,8 @@ def _main(
         answer: tuple[str, Any] = (_DONE, prepare(every, reference, inputs, lambda what: connection.send((_AT, what))))
     except UserError as error:
         answer = (_ERROR, (str(error), True))
+    except KeyboardInterrupt as error:
+        answer = (_ERROR, (f"a function ended with {type(error).__name__}", True))
     except BaseException as error:  # noqa: BLE001  # whatever it is, the parent must hear of it
         answer = (_ERROR, (f"the check could not be prepared: {type(error).__name__}: {last_line(error)}", False))
     connection.send(answer)

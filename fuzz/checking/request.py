@@ -28,6 +28,8 @@ class Inputs(Struct, frozen=True):
 
     recipes: dict[str, str]
     shapes: dict[str, Shape]
+    integers: tuple[str, ...] = ()
+    """Inputs that were given as integers or truth values."""
 
     def symbols(
         self, own: Mapping[str, Sequence[int]] | None = None
@@ -91,7 +93,12 @@ def of_mapping(inputs: Mapping[str, Any]) -> Inputs:
         shapes |= dict.fromkeys(input_names(names), shape)
     if any(0 in shape for shape in shapes.values()):
         raise UserError("an input has no elements: there is nothing to compare; use sizes of at least 1")
-    return Inputs(recipes, shapes)
+    integers = tuple(n for n, value in inputs.items() if not isinstance(value, str) and _integral(value))
+    return Inputs(recipes, shapes, integers)
+
+
+def _integral(value: Any) -> bool:
+    return received(np.asarray(value) if isinstance(value, list) else value).dtype.kind in "iub"
 
 
 def _of_text(names: str, text: str) -> tuple[str, Shape]:
@@ -120,7 +127,10 @@ def _of_text(names: str, text: str) -> tuple[str, Shape]:
 
 def _of_array(names: str, value: Any) -> tuple[str, Shape]:
     if isinstance(value, list):
-        value = np.asarray(value)
+        try:
+            value = np.asarray(value)
+        except ValueError:
+            raise UserError(f"input {names}: its rows differ in length: give an array") from None
     try:
         array: Array = received(value)
     except NotAnArray as kind:

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from fuzz.checking.made import Made
+from fuzz.checking.made import Made, Subject
 from fuzz.operators.gradients import gradient_name, is_gradient
 from results.closer import CloserLine, closer_lines
 from results.reading import Results
@@ -16,7 +16,7 @@ from results.reading import open as open_results
 from results.statistics.proportions import Interval, rate_interval
 from results.variant_words import answer, bits
 from results.variants import VariantTally, by_family, variant_bits, variant_tallies
-from results.verdicts import VERDICTS, worst
+from results.verdicts import NO_VALUE, VERDICTS, worst
 
 
 class Line(Struct, frozen=True):
@@ -42,6 +42,8 @@ class Line(Struct, frozen=True):
     rung_abs: float | None
     empty: bool
     """Whether no element of any output is a finite number."""
+    explained: int
+    """NaN or infinities on one side only that the inputs' rounding or the range of the format explain."""
     where: str
     """Inputs at the largest absolute error, where an element depends on few; else empty."""
 
@@ -114,7 +116,7 @@ def result_of(path: Path, made: Made, notes: tuple[str, ...], *, in_process: boo
 
     results = open_results(path)
     operators = [made.operator, *([gradient_name(made.operator)] if _has_gradients(results) else [])]
-    every = [_line(results, s.name, s.library, name) for name in operators for s in made.subjects]
+    every = [_marked(_line(results, s.name, s.library, name), s) for name in operators for s in made.subjects]
     lines = tuple(line for line in every if not (line.gradient and line.verdict == "unsupported"))
     no_gradient = [line.name for line in every if line not in lines]
     if no_gradient:
@@ -160,6 +162,7 @@ _FIGURES = """
            max(abs_max) AS abs_max, avg(abs_mean) AS abs_mean, sqrt(avg(abs_rms * abs_rms)) AS abs_rms,
            max(rel_max) AS rel_max, max(rho_max) AS rho_max, median(rung_slope) AS slope,
            any_value(rung_dtype) AS rung_dtype, max(rung_abs) AS rung_abs,
+           coalesce(sum(overflow_explained), 0)::BIGINT AS explained,
            coalesce(bool_and(nan_count + inf_count = elements), false) AS empty
     FROM trials WHERE backend = '{name}' AND operator = '{operator}'
 """
@@ -191,11 +194,25 @@ def _line(results: Results, name: str, library: str, operator: str) -> Line:
         failed=rate_interval(int(failed), int(row["trials"])),
         where=_where(results, name, operator),
         empty=bool(row["empty"]),
+        explained=int(row["explained"]),
         **{
             key: row[key]
             for key in ("abs_max", "abs_mean", "abs_rms", "rel_max", "rho_max", "slope", "rung_dtype", "rung_abs")
         },
     )
+
+
+def _marked(line: Line, subject: Subject) -> Line:
+    """With the verdict of the first calls: what changes its input or varies from call to call, is that above all."""
+    if not subject.mark or line.verdict in NO_VALUE or line.gradient:
+        return line
+    return structs.replace(line, verdict=subject.mark, detail=_MARKS[subject.mark])
+
+
+_MARKS = {
+    "input_modified": "the figures are those of calls with copies of the inputs",
+    "nondeterministic": "two calls on one input differ; figures of it say nothing but how much it varies",
+}
 
 
 def _where(results: Results, name: str, operator: str) -> str:

@@ -9,6 +9,8 @@ from fuzz.checking.result import Line, PairLine
 from results.variants import VariantTally
 from results.verdicts import NO_VALUE, VERDICTS, worst
 
+UNDECIDED = "which of them is right, only a truth= can say"
+
 
 def sentence(
     lines: Sequence[Line],
@@ -29,23 +31,36 @@ def sentence(
     return verdict, _agreement(lines, pairs, made, dtype)
 
 
+def _undecided(line: Line, made: Made) -> bool:
+    """Whether the truth is one of the rivals and neither contradicts itself: they differ, and nobody knows who errs."""
+    subjects = {subject.name: subject for subject in made.subjects}
+    if made.truth.name not in subjects or line.name == made.truth.name:
+        return False
+    return not subjects[line.name].contradicts or subjects[made.truth.name].contradicts
+
+
 def _accusation(line: Line, made: Made, dtype: str) -> str:
-    symmetric = not made.traced and made.truth.name in {subject.name for subject in made.subjects}
+    undecided = _undecided(line, made)
+    truth = made.truth.name
     place = f" (at {line.where})" if line.where else ""
     if line.verdict == "wrong":
-        known = symmetric and line.name != made.truth.name
         who = (
-            f"{made.truth.name} and {line.label} are different functions: they differ"
-            if known
+            f"{truth} and {line.label} are different functions: they differ"
+            if undecided
             else (f"{line.label} is wrong: it is off")
         )
         there = "" if line.rung_abs is None else f" and by {_size(line.rung_abs)} in {line.rung_dtype}"
-        what = "difference" if known else "error"
-        return (
+        what = "difference" if undecided else "error"
+        told = (
             f"{who} by {_size(line.abs_max)} in {dtype}{place}{there}: the {what} does not shrink "
-            f"with precision{_slope(line)}."
+            f"with precision{_slope(line)}"
         )
+        return f"{told}; {UNDECIDED}." if undecided else f"{told}."
+    if line.verdict == "nonfinite_mismatch" and undecided:
+        return f"{truth} and {line.label} differ in NaN or infinities: {line.detail}; {UNDECIDED}."
     if line.verdict in NO_VALUE or line.verdict in ("dtype_mismatch", "indeterminate", "nonfinite_mismatch"):
+        return f"{line.label}: the result {VERDICTS[line.verdict].sentence}: {line.detail}."
+    if line.verdict in ("input_modified", "nondeterministic"):
         return f"{line.label}: the result {VERDICTS[line.verdict].sentence}: {line.detail}."
     largest = f"; largest error {_size(line.abs_max)}{place}" if line.abs_max is not None else ""
     return f"{line.label}: the result {VERDICTS[line.verdict].sentence} ({line.detail}){largest}."
@@ -80,7 +95,22 @@ def _agreement(lines: Sequence[Line], pairs: Sequence[PairLine], made: Made, dty
     if any(line.verdict == "ill_conditioned" for line in lines):
         relative = max(line.rel_max or 0.0 for line in lines)
         whole += f"; relative errors up to {_size(relative)} come from the inputs, not from any function"
-    return whole + "."
+    if explained := sum(line.explained for line in lines):
+        whole += f"; {explained:,} results are NaN or infinite on one side only, because of the inputs or the range"
+    return whole + "." + "".join(_order(line, lines) for line in lines)
+
+
+def _order(line: Line, lines: Sequence[Line]) -> str:
+    """What a long chain of additions costs, against the best of the others."""
+    if line.verdict != "accumulation_order" or line.abs_max is None:
+        return ""
+    others = [other for other in lines if other.verdict != "accumulation_order" and other.abs_max is not None]
+    best = min(others, key=lambda other: other.abs_max or 0.0, default=None)
+    beside = "" if best is None else f", {_size(best.abs_max)} in {best.name}"
+    return (
+        f" {line.name} adds one term after the other: errors up to {_size(line.abs_max)}{beside}; "
+        "a choice that costs digits, and no wrong formula."
+    )
 
 
 def _size(value: float | None) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from fuzz.oracle import opaque
 from fuzz.oracle.constants import DEFAULT_PROFILE, PROFILES
 from fuzz.oracle.frames import Charges, Constant, Frame, Operand, Real
 from fuzz.oracle.models import Model
@@ -86,12 +87,15 @@ class Truth:
 
     def _overflow(self, output: int) -> Any:
         limit = OVERFLOW_SHARE * precision(self._owner.dtype).largest
-        if all(_within(frame, limit) for frame in self._owner.frames):
+        if not self._owner.program.opaque and all(_within(frame, limit) for frame in self._owner.frames):
             return np.zeros(self.outputs[output].value.shape, bool)
         masks = []
         for number, frame in enumerate(self._owner.frames):
             if number < len(self._owner.program.inputs):
                 masks.append(self._open(number))
+                continue
+            if frame.node.primitive == OPAQUE:
+                masks.append(opaque.unsettled(frame))
                 continue
             values = [np.asarray(operand.value) for operand in frame.operands]
             nan, reach = np.isnan(frame.value), frame.reach()

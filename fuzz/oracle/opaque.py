@@ -2,11 +2,16 @@
 
 Of a callable of PyTorch, JAX or TVM only results are seen. Its float64 result on the same inputs stands for the truth,
 and a Monte-Carlo estimate for the bound: every input element is multiplied by 1 + s delta with random signs s, and the
-largest change of an output element over `SAMPLES` draws, divided by delta, estimates how strongly it amplifies a
-relative error of one unit in its inputs (stochastic arithmetic on the inputs alone: Parker 1997, "Monte Carlo
-Arithmetic"; Frechtling and Leong 2015). Roundings inside are charged as OPERATIONS of the size of the result and, where
-an output element depends on n input elements, sqrt(n) times as much: the usual statistical bound of a sum of n terms
-(Higham and Mary 2019). That is an estimate and no proof; verdicts lean on the precision ladder.
+root mean square d of the changes of an output element over `SAMPLES` draws, divided by delta, estimates how strongly it
+amplifies relative errors of one unit in its inputs (stochastic arithmetic on the inputs alone: Parker 1997, "Monte
+Carlo Arithmetic"; Frechtling and Leong 2015). A function is granted `OPERATIONS` roundings of the size of the result,
+and as many in its inputs, that is OPERATIONS d; where an output element depends on n input elements, roundings add up
+like the square root of n (Higham and Mary 2019), and `SPREAD` sqrt(n) d and sqrt(n) roundings of the result are granted
+where that is more. This is an estimate and no proof; verdicts lean on the precision ladder.
+
+Where the inputs' own rounding decides whether a result exists (logarithm of a difference that may be negative), NaN and
+infinities are excused. Where outputs are steps (floor, argmax, comparisons), what is rounded inside may fall on either
+side of a jump: values that the function itself takes in the working precision nearby are excused, too.
 """
 
 from __future__ import annotations
@@ -17,22 +22,44 @@ from typing import Any
 
 import numpy as np
 import xxhash
+from msgspec import Struct
 
 from fuzz.oracle.frames import Frame
 from fuzz.oracle.program import OPAQUE, Node, Program, Ref
 from strategies.contract import Shape
+from strategies.precision import PRECISIONS
 from strategies.sampling import stream
 
-SAMPLES = 4
-"""Draws of signs: the largest of four |N(0,1)| exceeds 0.5 with probability 0.98, so half of the true standard
-deviation is found nearly always."""
+SAMPLES = 8
+"""Draws of signs. d is the square root of chi-square with as many degrees of freedom, so error / d has Student's
+distribution: a healthy sum of n terms, whose errors have up to 0.3 sqrt(n) times the size that roundings of the inputs
+alone cause, exceeds twice the bound SPREAD sqrt(n) d where |t| > 13, with probability 1e-6 (8 draws; 2e-4 with 4)."""
+SPREAD = 2.0
+"""Units in which sqrt(n) is granted: the error of a sum is normal, and the bound has to hold its tail."""
 DELTA = 2.0**-32
 """Relative change of the inputs: large against the roundings of float64, 2^-53, and small enough to be linear."""
 OPERATIONS = 8
-"""Roundings of the size of the result that a function is granted whatever it computes: the elementary functions and
-activations of the backends here are within 4 units of their stable formulas."""
+"""Roundings of the size of the result, and of the inputs, that a function is granted whatever it computes: elementary
+and special functions of the libraries here are within that of their stable formulas (benchmarks/checks.py)."""
+STEPS = 0.9
+"""Share of output elements from which on that do not change at all when inputs do, the output is one of steps."""
+NEARBY = 8
+"""Draws of inputs nearby that show the values on the other side of a jump: one in two is on it."""
 FINE = 2.0**-53
 """Unit roundoff of what stands for the truth."""
+
+
+class Assessed(Struct, frozen=True):
+    """What is known of one output: arrays of its shape."""
+
+    value: Any
+    """In float64."""
+    change: Any
+    """By a relative error of 1 in all inputs, to first order."""
+    open: Any
+    """Where changes of the inputs by their rounding decide whether the value is NaN or infinite."""
+    jump: Any
+    """Of an output of steps: how far the values nearby are. 0 elsewhere."""
 
 
 class Opaque:
@@ -48,7 +75,7 @@ class Opaque:
         self.name, self._call = name, call
         self.independent = tuple(tuple(axes) for axes in independent)
         self._seen = ""
-        self._found: list[tuple[Any, Any]] = []
+        self._found: list[Assessed] = []
 
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
         """The outputs in the dtype of the inputs."""
@@ -60,28 +87,78 @@ class Opaque:
         rest = [_without(shape, own) for shape, own in zip(shapes, axes, strict=True)]
         return max(1, sum(math.prod(shape) for shape in rest if shape))
 
-    def assessed(self, inputs: Sequence[Any]) -> list[tuple[Any, Any]]:
-        """Per output: the value in float64, and how much a relative error of 1 in all inputs changes it."""
+    def assessed(self, inputs: Sequence[Any], u: float) -> list[Assessed]:
+        """Every output on `inputs`, for the format with unit roundoff `u`; none where the function raises."""
         arrays = [np.ascontiguousarray(array, dtype=np.float64).reshape(np.shape(array)) for array in inputs]
-        digest = xxhash.xxh3_128()
+        digest = xxhash.xxh3_128(float(u).hex().encode())
         for array in arrays:
             digest.update(array.tobytes())
         if (key := digest.hexdigest()) != self._seen:
-            self._found = self._assess(arrays, key)
+            with np.errstate(all="ignore"):
+                self._found = self._assess(arrays, key, u)
             self._seen = key
         return self._found
 
-    def _assess(self, arrays: list[Any], key: str) -> list[tuple[Any, Any]]:
-        values = [np.asarray(v, dtype=np.float64) for v in self(*(array.copy() for array in arrays))]
-        change = [np.zeros(v.shape) for v in values]
-        with np.errstate(all="ignore"):
-            for number in range(SAMPLES):
-                random = stream(key, 0, number, "signs")
-                moved = [a * (1.0 + DELTA * (2.0 * random.integers(0, 2, a.shape) - 1.0)) for a in arrays]
-                for worst, there, value in zip(change, self(*moved), values, strict=True):
-                    moved_by = np.abs(np.asarray(there, dtype=np.float64) - value) / DELTA
-                    np.fmax(worst, np.where(np.isfinite(moved_by), moved_by, 0.0), out=worst)
-        return list(zip(values, change, strict=True))
+    def _assess(self, arrays: list[Any], key: str, u: float) -> list[Assessed]:
+        try:
+            values = self._wide([array.copy() for array in arrays])
+        except Exception:  # noqa: BLE001  # somebody's function: without a result there is nothing to say
+            return []
+        squares = [np.zeros(v.shape) for v in values]
+        opened = [np.zeros(v.shape, bool) for v in values]
+        for number in range(SAMPLES):
+            random = stream(key, 0, number, "signs")
+            try:
+                found = self._wide([_moved(a, DELTA * _signs(random, a)) for a in arrays])
+            except Exception:  # noqa: BLE001  # e.g. of a matrix that is singular now: the inputs' rounding decides
+                found = [np.full(v.shape, np.nan) for v in values]
+            for n, there in enumerate(found):
+                moved_by = np.abs(there - values[n]) / DELTA
+                squares[n] += np.where(np.isfinite(moved_by), moved_by, 0.0) ** 2
+                opened[n] |= _kind(there) != _kind(values[n])
+        changes = [np.sqrt(total / SAMPLES) for total in squares]
+        jumps = [np.zeros(v.shape) for v in values]
+        if any(v.size and np.mean(change == 0.0) >= STEPS for v, change in zip(values, changes, strict=True)):
+            self._jumps(arrays, values, changes, jumps, key, u)
+        return [Assessed(*found) for found in zip(values, changes, opened, jumps, strict=True)]
+
+    def _jumps(
+        self, arrays: list[Any], values: list[Any], changes: list[Any], jumps: list[Any], key: str, u: float
+    ) -> None:
+        """Fill `jumps` of the outputs of steps.
+
+        An error u inside moves the place of a jump by sqrt(u) where the inner function is flat (floor of a cosine).
+        """
+        narrow = next((p.numpy for p in PRECISIONS.values() if p.unit_roundoff == u), np.dtype(np.float64))
+        for number in range(NEARBY + 1):
+            random = stream(key, 0, number, "nearby")
+            reach = 2.0 * math.sqrt(u) if number else 0.0
+            near = [a + reach * np.maximum(np.abs(a), 1.0) * random.uniform(-1.0, 1.0, a.shape) for a in arrays]
+            for dtype in (narrow, np.dtype(np.float64)):
+                try:
+                    found = self._wide([np.asarray(a).astype(dtype) for a in near])
+                except Exception:  # noqa: BLE001  # somebody's function, which need not take this dtype
+                    continue
+                for n, there in enumerate(found):
+                    if values[n].size and np.mean(changes[n] == 0.0) >= STEPS:
+                        gap = np.abs(there - values[n])
+                        np.fmax(jumps[n], np.where(np.isfinite(gap), gap, 0.0), out=jumps[n])
+
+    def _wide(self, arrays: list[Any]) -> list[Any]:
+        return [np.asarray(value, dtype=np.float64) for value in self(*arrays)]
+
+
+def _signs(random: Any, array: Any) -> Any:
+    return 2.0 * random.integers(0, 2, array.shape) - 1.0
+
+
+def _moved(array: Any, by: Any) -> Any:
+    return array * (1.0 + by)
+
+
+def _kind(values: Any) -> Any:
+    """2 for NaN, the sign for an infinity, 0 for a number."""
+    return np.where(np.isnan(values), 2.0, np.where(np.isinf(values), np.sign(values), 0.0))
 
 
 def _without(shape: Shape, axes: Sequence[int]) -> Shape:
@@ -94,12 +171,44 @@ def rule(f: Frame) -> None:
 
     What stands for the truth of a float64 result has roundings of its own: the bound counts them, too.
     """
-    call, output, terms = f.static["call"], f.static["output"], f.static["terms"]
-    found, change = call.assessed([operand.value for operand in f.operands])[output]
-    np.copyto(f.value, found)
+    found = _of(f)
+    if found is None:  # no truth, and a bound that says so
+        np.copyto(f.value, 0.0)
+        f.put(0, np.inf)
+        return
     own = 1.0 + FINE / f.charges.u
-    f.put(0, (math.sqrt(terms) * own) * change)
-    f.local(units=OPERATIONS * own)
+    root = math.sqrt(f.static["terms"])
+    granted = max(float(OPERATIONS), SPREAD * root)
+    np.copyto(f.value, found.value)
+    f.put(0, np.maximum((own * granted) * found.change, found.jump / f.charges.u))
+    # terms of one sign, added one after the other: partial sums k v / n, each rounded with standard deviation
+    # u / sqrt 3, err by sqrt(n) |v| u / 3, which random signs of the inputs' errors do not show; three standard
+    # deviations are granted
+    f.local(units=max(float(OPERATIONS), root) * own)
+
+
+def unsettled(f: Frame) -> Any:
+    """Elements where an implementation may give NaN or an infinity, or where it need not.
+
+    The inputs' rounding decides, or a finite value leaves the range of the working format. NaN and infinities of the
+    function itself excuse nothing: of an operator's formula it is known that they are due, of somebody's function not.
+    """
+    with np.errstate(all="ignore"):
+        limit = float(np.ldexp(1.0, _exponent(f.charges.u) + 1)) * (1.0 - f.charges.u)
+        beyond: Any = np.isfinite(f.value) & (np.abs(f.value) > 0.99 * limit)
+    found = _of(f)
+    return beyond if found is None else beyond | found.open
+
+
+def _exponent(u: float) -> int:
+    return next((p.maximum_exponent for p in PRECISIONS.values() if p.unit_roundoff == u), 1022)
+
+
+def _of(f: Frame) -> Assessed | None:
+    """What is known of the node's output; None where the function has no result on these inputs."""
+    call: Opaque = f.static["call"]
+    found = call.assessed([operand.value for operand in f.operands], f.charges.u)
+    return found[f.static["output"]] if found else None
 
 
 def program_of(call: Opaque, inputs: Mapping[str, Shape], outputs: Sequence[Shape]) -> Program:

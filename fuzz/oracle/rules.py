@@ -126,6 +126,10 @@ def _inverse_hypot(x: Real, z: Real) -> Real:
     return slow
 
 
+COMPARISONS = frozenset({"greater", "greater_equal", "less", "less_equal"})
+"""Primitives whose results are truth values."""
+
+
 def _comparison(function: np.ufunc) -> Rule:
     def rule(f: Frame) -> None:
         x, y = f.operands
@@ -169,7 +173,24 @@ def _where(f: Frame) -> None:
     condition, x, y = f.operands
     taken = np.asarray(condition.value) != 0
     np.copyto(f.value, np.where(taken, x.value, y.value))
-    _select(f, taken, x, y)
+    undecided = _undecided(condition)
+    if undecided is None:
+        _select(f, taken, x, y)
+        return
+    # branches that are equal in exact arithmetic (a series near 0, the plain formula elsewhere) lie within the worse
+    # one's error of each other: only a condition that rounding may turn excuses what was not taken
+    for operand, may in ((x, taken | undecided), (y, ~taken | undecided)):
+        for key, part in operand.parts.items():
+            f.raise_to(key, _only(part, may))
+
+
+def _undecided(condition: Operand) -> Any:
+    """Where the errors of both sides of a comparison decide it; None where it is no comparison that can be seen."""
+    if not isinstance(condition, Frame) or condition.node.primitive not in COMPARISONS:
+        return None
+    a, b = condition.operands
+    error = condition.charges.u * (a.total() + b.total())
+    return (np.abs(np.subtract(a.value, b.value)) <= error) & (np.asarray(error) > 0)
 
 
 def _sum(f: Frame) -> None:
