@@ -163,7 +163,7 @@ def _parsed(function: Callable[..., Any]) -> tuple[ast.FunctionDef, dict[str, An
     return tree, {n: cell.cell_contents for n, cell in zip(function.__code__.co_freevars, cells, strict=True)}
 
 
-def _arguments(definition: ast.FunctionDef) -> list[ast.arg]:
+def _arguments(definition: ast.FunctionDef | ast.Lambda) -> list[ast.arg]:
     a = definition.args
     return [*a.posonlyargs, *a.args, *([a.vararg] if a.vararg else []), *a.kwonlyargs]
 
@@ -257,5 +257,5 @@ def _free(body: Sequence[ast.stmt], local: set[str]) -> Iterator[str]:
             elif isinstance(node, ast.FunctionDef):
                 bound |= {node.name, *(a.arg for a in _arguments(node))}
             elif isinstance(node, ast.Lambda):
-                bound |= {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}
+                bound |= {a.arg for a in _arguments(node)}
     yield from (name for name in read if name not in bound)

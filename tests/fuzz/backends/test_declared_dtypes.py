@@ -14,7 +14,7 @@ from strategies.contract import Spec
 from strategies.precision import DType, precision
 
 SIZES = {"n": 17, "rows": 4, "N": 2, "C": 4, "H": 6, "W": 6, "M": 3, "K": 9, "B": 2, "G": 2, "D": 3, "L": 7}
-SIZES |= {"I": 2, "O": 2, "KL": 3, "KH": 3, "KW": 3}
+SIZES |= {"I": 2, "O": 2, "KL": 3, "KH": 3, "KW": 3, "T": 2, "R": 3, "J": 3, "Q": 2, "depth": 3}
 LIBRARIES = ("numpy", "scipy", "torch", "jax", "tvm")
 
 RETURNS_FLOAT32 = ("numpy", "matmul", "bfloat16")

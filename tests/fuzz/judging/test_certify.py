@@ -80,7 +80,7 @@ def test_a_value_wrong_by_2_per_cent_of_the_bound_is_an_internal_error(
 def test_no_operator_contradicts_on_any_family_of_inputs(lab: Lab, dtype: str) -> None:
     """Among them var in float64, whose divisor once had the digits of float64 only."""
     sizes = {"rows": 3, "n": 24, "N": 2, "C": 2, "M": 3, "K": 9, "B": 2, "G": 2, "D": 2, "I": 2, "O": 2}
-    sizes |= {"H": 6, "W": 6, "L": 6, "KL": 3, "KH": 3, "KW": 3}
+    sizes |= {"H": 6, "W": 6, "L": 6, "KL": 3, "KH": 3, "KW": 3, "T": 2, "R": 3, "J": 3, "Q": 2, "depth": 3}
     for name, operator in OPERATORS.items():
         dims = {dim: sizes[dim] for dim in operator.contract.dim_names}
         menus = [[r for f in FAMILIES.values() for r in recipes_of(f, s, dtype)] for s in operator.contract.inputs]
