@@ -33,7 +33,7 @@ def test_the_value_is_that_of_float64_and_the_bound_holds_the_condition() -> Non
 
 
 def test_a_sum_of_one_sign_is_granted_the_roundings_of_its_partial_sums() -> None:
-    call = opaque(lambda x: x.sum(axis=1), (0,))
+    call = opaque(lambda x: x.sum(axis=1), [(0,)])
     x = np.ones((2, 10_000))
     truth = bound(program_of(call, {"x": x.shape}, [(2,)]), "float32")([x])
     assert (truth.outputs[0].excused() >= 100 * x.sum(axis=1)).all()
@@ -43,7 +43,7 @@ def test_without_a_result_there_is_no_truth() -> None:
     def refuses(x: Any) -> Any:
         raise ValueError("no")
 
-    truth = bound(program_of(opaque(refuses, (0,)), {"x": (3,)}, [(3,)]), "float32")([np.ones(3)])
+    truth = bound(program_of(opaque(refuses, [(0,)]), {"x": (3,)}, [(3,)]), "float32")([np.ones(3)])
     assert np.isinf(truth.outputs[0].excused()).all()
 
 
