@@ -81,7 +81,7 @@ def prepare(
         notes += of_contradictions(known, reference)
     if why:
         notes.append(f"{why}: its float64 results stand for the truth, without a bound")
-    if not traced and not reference.wide and inputs_dtype(inputs) == "float32":
+    if not traced and inputs_dtype(inputs) == "float32" and not _widens(called, inputs):
         notes.append(
             f"{reference.name} takes no float64 inputs, so nothing stands for the truth: give a function that does, or "
             "a NumPy function, as truth="
@@ -107,6 +107,16 @@ def _first_traced(
             if traced:
                 return one, True, ""
     return known[0], False, reasons.get(known[0].name, "")
+
+
+def _widens(called: Called, inputs: Mapping[str, Array]) -> bool:
+    """Whether it has float64 results with float64 copies of what it holds: they stand for the truth."""
+    wide = Called(called.name, lambda: called.function, called.library, list(inputs), called.by_name, widen=True)
+    try:
+        wide([array.astype(np.float64) for array in inputs.values()])
+    except FOREIGN:
+        return False
+    return True
 
 
 def _called(known: Known, function: Function, inputs: Mapping[str, Array], **how: Any) -> Called:

@@ -88,7 +88,7 @@ def _agreement(lines: Sequence[Line], pairs: Sequence[PairLine], made: Made, dty
     )
     what = "they differ by up to" if len(lines) > 1 else "it is off by up to"
     whole = f"{names} {'agree' if len(lines) > 1 else 'is right'}: {what} {_size(apart)} in {dtype}, which is rounding"
-    rung = max((line.rung_abs for line in lines if line.rung_abs is not None), default=None)
+    rung = max((line.rung_abs for line in lines if line.rung_abs), default=None)  # a truth has no error against itself
     other = next((line.rung_dtype for line in lines if line.rung_dtype), None)
     if rung is not None and other is not None:
         whole += f" (errors in {other}: {_size(rung)})"

@@ -75,11 +75,11 @@ def _furthest(flat: Array, truth: Array) -> int:
 
 
 def _leading_inputs(bench: Bench, target: Target, output: int, position: int) -> str:
-    if bench.reduction_length > LONGEST_SLICE or slice_size(bench.program, output) > LARGEST_SLICE:
-        return "[]"
     at: Any = tuple(int(i) for i in np.unravel_index(position, bench.output_shapes[output]))
     arrays = bench.rung(target.dtype).inputs()
     if bench.program.opaque:
         here = zip(bench.program.inputs, arrays, strict=True) if elementwise(bench.contract) else ()
         return rows.inputs_text(tuple((name, at, float(array[at])) for name, array in here))
+    if bench.reduction_length > LONGEST_SLICE or slice_size(bench.program, output) > LARGEST_SLICE:
+        return "[]"
     return rows.inputs_text(evaluate(bench.program, output, at, arrays, DependencyArithmetic()).inputs)

@@ -57,6 +57,6 @@ def test_the_page_shows_what_doctor_says_of_jax() -> None:
 
 
 def test_the_page_has_scripts_and_commands() -> None:
-    assert set(FILES) == {"broadcast.py", "unscaled.py"}
-    assert [command.split()[0] for command, _ in COMMANDS] == ["ulpfuzz", "python", "python"]
+    assert set(FILES) == {"broadcast.py", "unscaled.py", "network.py"}
+    assert [command.split()[0] for command, _ in COMMANDS] == ["ulpfuzz", "ulpfuzz", "python", "python"]
     assert (ROOT / "examples" / "batch_size.toml").is_file()
