@@ -241,7 +241,7 @@ def _planted() -> Iterator[Pair]:
     )
     yield planted("argmin for argmax", lambda x: torch.argmax(x, -1), lambda x: torch.argmin(x, -1), ROWS)
     yield planted("floor for round", torch.round, torch.floor, NORMAL)
-    yield planted("NaN at zero", torch.relu, lambda x: x * (x > 0) / (x != 0), {"x": "choice(0,1,-1)[30]"})
+    yield planted("NaN at zero", torch.relu, lambda x: x * (x > 0) / (x != 0), {"x": "integers(-1,1)[30]"})
 
 
 PROVEN = {

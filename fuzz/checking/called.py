@@ -15,6 +15,8 @@ from strategies.precision import PRECISIONS
 
 FOREIGN = (Exception, SystemExit)
 """Whatever a user's code may raise."""
+SHAKEN = 4
+"""Copies of what a function holds, for `Called.shaken`."""
 
 
 class Called:
@@ -42,6 +44,7 @@ class Called:
         self.inputs, self.by_name, self.outputs = tuple(inputs), by_name, tuple(outputs)
         self._widen, self._integers = widen, integers
         self._at: dict[str, Callable[..., Any]] = {}
+        self._shaken: dict[int, Callable[..., Any]] = {}
 
     @functools.cached_property
     def function(self) -> Callable[..., Any]:
@@ -74,6 +77,33 @@ class Called:
             inside = self._at[dtype]
             derived = adapter.vjp(lambda *inputs: self.ordered(self.passed(inside, inputs)), derivative)
             return tuple(received(value) for value in derived(*(adapter.send(array) for array in arrays)))
+
+    def shaken(self, arrays: Sequence[Array], number: int, delta: float) -> tuple[Array, ...]:
+        """Float64 outputs with every array that the function holds multiplied by 1 +- `delta`, random signs.
+
+        `number` names the signs; a few are kept, since making them copies what the function holds.
+        """
+        from fuzz.checking.widened import widened
+
+        number %= SHAKEN
+        if number not in self._shaken:
+            random = np.random.default_rng(number)
+
+            def change(array: Array) -> Array:
+                moved: Array = array * (1.0 + delta * (2.0 * random.integers(0, 2, array.shape) - 1.0))
+                return moved
+
+            with ADAPTERS[self.library].scope("float64"):
+                function = ADAPTERS[self.library].at(self.function, "float64")
+                self._shaken[number] = widened(function, change)
+        plain = self._at.get("float64")
+        self._at["float64"] = self._shaken[number]
+        try:
+            return self(arrays)
+        finally:
+            self._at.pop("float64")
+            if plain is not None:
+                self._at["float64"] = plain
 
     def _in(self, dtype: str) -> Callable[..., Any]:
         function: Callable[..., Any] = ADAPTERS[self.library].at(self.function, dtype)

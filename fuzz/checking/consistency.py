@@ -38,7 +38,7 @@ def own_rho(plain: Called, wide: Called, axes: Sequence[Sequence[int]], inputs: 
         if any(value.dtype.name != narrow for value in outputs):
             return None
         program = program_of(
-            Opaque(wide.name, wide, axes),
+            Opaque(wide.name, wide, axes, wide.shaken),
             {name: array.shape for name, array in zip(inputs, arrays, strict=True)},
             [value.shape for value in outputs],
         )

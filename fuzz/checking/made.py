@@ -102,7 +102,7 @@ class CalledOperator(Operator, frozen=True, kw_only=True):
     """Shapes of the outputs for those of the inputs."""
 
     def program(self, shapes: Mapping[str, Shape], attributes: Mapping[str, Scalar]) -> Program:
-        call = Opaque(self.truth.name, self.truth, self.independent)
+        call = Opaque(self.truth.name, self.truth, self.independent, self.truth.shaken)
         return program_of(call, shapes, self.outputs(shapes))
 
     def vjp(

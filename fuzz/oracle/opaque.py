@@ -74,9 +74,14 @@ class Opaque:
         name: str,
         call: Callable[[Sequence[Any]], tuple[Any, ...]],
         independent: Sequence[Sequence[int]] = (),
+        shaken: Callable[[Sequence[Any], int, float], tuple[Any, ...]] | None = None,
     ) -> None:
-        """`independent`: per input, the axes along which an output depends on what lies at its own place alone."""
-        self.name, self._call = name, call
+        """`independent`: per input, the axes along which an output depends on what lies at its own place alone.
+
+        `shaken`: the outputs when the arrays that the function holds change, too, by a relative amount and with signs
+        that a number names: a net is as sensitive to roundings in its later layers as to its parameters there.
+        """
+        self.name, self._call, self._shaken = name, call, shaken
         self.independent = tuple(tuple(axes) for axes in independent)
         self._seen = ""
         self._found: list[Assessed] = []
@@ -113,7 +118,7 @@ class Opaque:
         for number in range(SAMPLES):
             random = stream(key, 0, number, "signs")
             try:
-                found = self._wide([_moved(a, DELTA * _signs(random, a)) for a in arrays])
+                found = self._moved([_moved(a, DELTA * _signs(random, a)) for a in arrays], number)
             except Exception:  # noqa: BLE001  # e.g. of a matrix that is singular now: the inputs' rounding decides
                 found = [np.full(v.shape, np.nan) for v in values]
             for n, there in enumerate(found):
@@ -147,6 +152,10 @@ class Opaque:
                     if values[n].size and np.mean(changes[n] == 0.0) >= STEPS:
                         gap = np.abs(there - values[n])
                         np.fmax(jumps[n], np.where(np.isfinite(gap), gap, 0.0), out=jumps[n])
+
+    def _moved(self, arrays: list[Any], number: int) -> list[Any]:
+        found = self(*arrays) if self._shaken is None else self._shaken(arrays, number, DELTA)
+        return [np.asarray(value, dtype=np.float64) for value in found]
 
     def _wide(self, arrays: list[Any]) -> list[Any]:
         return [np.asarray(value, dtype=np.float64) for value in self(*arrays)]

@@ -225,3 +225,19 @@ def test_integer_inputs_are_named_where_a_function_refuses_them(tmp_path: Path) 
 
     with pytest.raises(UserError, match="x was given as integers"):
         checked(tmp_path, indexed, inputs={"x": np.arange(5)})
+
+
+def test_roundings_in_later_layers_are_excused_though_the_inputs_are_forgotten(tmp_path: Path) -> None:
+    generator = torch.Generator().manual_seed(0)
+    layers = [torch.randn(48, 48, generator=generator) / 8 for _ in range(20)]
+
+    def batch(x: Any) -> Any:
+        for w in layers:
+            x = torch.tanh(x @ w + 0.1)
+        return x
+
+    def rows(x: Any) -> Any:
+        return torch.stack([batch(row) for row in x])
+
+    result = checked(tmp_path, batch, rows, inputs={"x": "normal(0,1)[4,48]"}, trials=5)
+    assert result.ok, str(result)
