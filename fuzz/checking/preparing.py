@@ -74,8 +74,10 @@ def prepare(
     else:
         reference, traced, why = _first_traced(known, by_name, inputs, tell)
     called = _called(reference, by_name[reference.name], inputs)
-    if truth is None and not traced:
+    if truth is None:
         known = _compared(known, by_name, inputs, tell, integers)
+        reference = next(one for one in known if one.name == reference.name)
+    if truth is None and not traced:
         reference = elected(known)
         called = _called(reference, by_name[reference.name], inputs)
         notes += of_contradictions(known, reference)
