@@ -38,7 +38,7 @@ def cli(ulpfuzz: Cli) -> Cli:
 def test_what_is_wrong_is_found_and_reproduced(cli: Cli) -> None:
     ran = cli("check", "mine:right", "mine.py:wrong", *INPUT, "--out", "c", ULPFUZZ_SHRINK="10s")
     assert ran.returncode == 1, ran.stderr
-    assert ran.stdout.startswith("wrong: wrong is wrong: it is off by 0.00")
+    assert ran.stdout.startswith("wrong: right and wrong are different functions: they differ by 0.00")
     assert "example: shrunk to 1 element: x = 1.0" in ran.stdout
     (again,) = re.findall(r"again: ulpfuzz repro c (\w+)", ran.stdout)
     assert cli("repro", "c", again, "--script", "s.py").returncode == 1
