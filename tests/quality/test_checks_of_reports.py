@@ -13,20 +13,6 @@ from quality_modules import BENCHMARKS, load
 reports = load("reports")
 BY_ID = {report.id: report for report in reports.REPORTS}
 FAST = ("017", "021", "025", "025 with truth=", "027", "043 in float32", "091", "093", "138")
-    "017",
-    "018",
-    "021",
-    "025",
-    "025 with truth=",
-    "027",
-    "042",
-    "043 in float32",
-    "052",
-    "088",
-    "091",
-    "093",
-    "138",
-)
 """The others take the same roads."""
 PAGE = BENCHMARKS.parent / "docs" / "checking-reports.md"
 
