@@ -310,6 +310,7 @@ def test_a_shadowed_package_is_said_in_one_line(ulpfuzz: Cli, tmp_path: Path) ->
     assert "strategies.py is imported in its place: rename it" in ran.stderr
 
 
+@pytest.mark.long
 def test_damaged_parts_are_named_and_computed_again(
     ulpfuzz: Cli, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

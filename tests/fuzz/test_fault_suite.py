@@ -14,6 +14,7 @@ import pytest
 FAULTS = Path(__file__).parents[2] / "benchmarks" / "faults.py"
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_a_campaign_survives_whatever_foreign_code_does(tmp_path: Path) -> None:
     ran = subprocess.run(

@@ -83,7 +83,7 @@ def kill_group(process: subprocess.Popen[str]) -> None:
     ("plan", "kill"),
     [
         ("fixed", kill_main),
-        ("survey", kill_group),
+        pytest.param("survey", kill_group, marks=pytest.mark.long),
         pytest.param("fixed", kill_group, marks=pytest.mark.long),
         pytest.param("survey", kill_main, marks=pytest.mark.long),
     ],

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 from running import TINY, Cli, differing, elements_of, in_session, rows_of, wait_for
 
 KILLS = int(os.environ.get("ULPFUZZ_KILLS", "2"))
@@ -28,6 +29,7 @@ def merging(main: int) -> psutil.Process | None:
         return None
 
 
+@pytest.mark.long
 def test_kills_while_parts_are_merged(ulpfuzz: Cli, tmp_path: Path) -> None:
     moments = random.Random(SEED)
     ulpfuzz.ok("run", *TINY, "--trials", 600, "--out", "peace")

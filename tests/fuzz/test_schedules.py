@@ -147,6 +147,7 @@ register(FunctionBackend("planted"))
 """
 
 
+@pytest.mark.long
 @pytest.mark.heavy
 def test_a_schedule_that_does_not_compile_or_takes_too_long_is_a_row(tmp_path: Path) -> None:
     """Nested parallel loops are refused by TVM's code generator, not when they are scheduled."""

@@ -65,7 +65,7 @@ def run(library: str, implementation: Implementation, dtype: DType) -> str:
     return ""
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
+@pytest.mark.parametrize("dtype", ["bfloat16", pytest.param("float16", marks=pytest.mark.long), "float64"])
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_declared_dtypes_run(library: str, dtype: DType) -> None:
     if BACKENDS[library].missing() is not None:

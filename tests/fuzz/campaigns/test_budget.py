@@ -137,6 +137,7 @@ def test_the_file_that_init_writes_runs(ulpfuzz: Cli, tmp_path: Path) -> None:
     assert {line.split(" = ")[0] for line in uncommented} >= {"time", "until", "fail_on", "known", "targets", "pairs"}
 
 
+@pytest.mark.long
 def test_known_findings_do_not_fail_a_campaign(ulpfuzz: Cli, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(OFTEN.format(tenths=5))
     campaign = ("run", *TINY[:-1], "mine", "--extension", "mine.py", "--trials", 30)

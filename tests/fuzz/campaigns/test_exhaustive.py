@@ -181,6 +181,7 @@ def test_a_part_of_float32_is_resumed_in_the_middle(ulpfuzz: Cli, tmp_path: Path
     assert not (tmp_path / "b" / "problems").exists()
 
 
+@pytest.mark.long
 def test_the_table_says_what_is_wrong_with_its_directories(ulpfuzz: Cli) -> None:
     ulpfuzz.ok("run", "exp", "--dims", "n=4", "--targets", "numpy", "--trials", 1, "--out", "f")
     for arguments, message in (

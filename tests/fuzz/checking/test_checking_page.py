@@ -46,7 +46,11 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize(("command", "output"), COMMANDS, ids=[command.split(" --")[0] for command, _ in COMMANDS])
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [pytest.param(*pair, marks=() if "normal" in pair[0] else pytest.mark.long) for pair in COMMANDS],
+    ids=[command.split(" --")[0] for command, _ in COMMANDS],
+)
 def test_the_page_shows_what_is_printed(command: str, output: str, folder: Path) -> None:
     if "flax" in FILES.get(command.removeprefix("python "), ""):
         pytest.importorskip("flax")
@@ -54,6 +58,7 @@ def test_the_page_shows_what_is_printed(command: str, output: str, folder: Path)
     assert words(ran.stdout) == words(output), ran.stderr
 
 
+@pytest.mark.long
 def test_the_tests_of_the_page_pass(folder: Path) -> None:
     ran = run("python -m pytest -q -p no:cacheprovider test_mine.py", folder)
     assert ran.returncode == 0, ran.stdout

@@ -28,7 +28,11 @@ def words(text: str) -> str:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize(("command", "output"), COMMANDS, ids=[" ".join(c.split()[:2]) for c, _ in COMMANDS])
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [pytest.param(*pair, marks=pytest.mark.long if pair[0].startswith("ulpfuzz check") else ()) for pair in COMMANDS],
+    ids=[" ".join(command.split()[:2]) for command, _ in COMMANDS],
+)
 def test_the_page_shows_what_is_printed(command: str, output: str, tmp_path: Path) -> None:
     if "tvm" in command and not present("tvm"):
         pytest.skip("tvm is not installed")

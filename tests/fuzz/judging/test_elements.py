@@ -23,6 +23,6 @@ def test_elements_are_kept_where_something_is_flagged(lab: Lab) -> None:
     bad = lab.target("exp", lambda x: np.exp(x) * x.dtype.type(1.01), "bad")
     assert not lab.trial(problem, target, index=17).elements
     kept = lab.trial(problem, bad, index=17).elements
-    assert {element["kind"] for element in kept} == {"worst", "relative", "random"}
+    assert {element["kind"] for element in kept} == {"worst", "relative", "absolute", "random"}
     assert kept[0]["rho"] > 2
     assert lab.trial(problem, target, index=64).elements

@@ -108,6 +108,7 @@ def test_a_log_does_not_fill_the_disk(ulpfuzz: Cli, tmp_path: Path) -> None:
     assert process.poll() is None
 
 
+@pytest.mark.long
 def test_memory_of_a_worker_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
     """1,000 trials rotating over 40 problem shapes, more than are kept: what is evicted is freed."""
     cells = [cell(rows=3 + k % 8, n=200 + k) for k in range(40)]
