@@ -51,8 +51,15 @@ def test_the_readme_shows_commands() -> None:
     )  # no placeholder left
 
 
+LONG = ("--meta-schedules", "--plan exhaustive")
+"""Commands that take longest, and whose parts have tests of their own."""
+
+
 @pytest.mark.heavy
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(text, marks=pytest.mark.long if any(part in text for part in LONG) else ()) for text in COMMANDS],
+)
 def test_commands_run(command: str, folder: Path) -> None:
     arguments = shlex.split(command)[1:]
     if arguments[0] == "list":

@@ -125,7 +125,7 @@ def test_matmul_passes_one_rung_and_fma_decides_the_bits(tmp_path: Path) -> None
         ("layer_norm", "x=offset(1000,1)", "rows=16,n=768", {}),
     ],
 )
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.long)])
 def test_known_defects_are_found_and_nothing_else(
     tmp_path: Path, operator: str, recipe: str, dims: str, flagged: dict[str, set[str]], dtype: str
 ) -> None:

@@ -118,6 +118,7 @@ def test_a_stopped_campaign_does_not_time_out(ulpfuzz: Cli) -> None:
     assert "ended and were replaced" not in messages
 
 
+@pytest.mark.long
 def test_a_closed_pipe_is_no_error(ulpfuzz: Cli) -> None:
     ulpfuzz.ok("run", *TINY, "--trials", 5, "--out", "c")
     for command in (["report", "c"], ["list", "targets"], ["repro", "c", "1"]):

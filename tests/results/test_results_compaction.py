@@ -294,6 +294,7 @@ def test_a_reader_keeps_its_answer_during_a_compaction(tmp_path: Path) -> None:
     assert len(list(directory.glob("*/*.parquet"))) == 2
 
 
+@pytest.mark.long
 def test_readers_in_a_loop_always_see_every_row(tmp_path: Path) -> None:
     """Another process opens the campaign again and again while parts are committed and merged."""
     directory = campaign(tmp_path / "c")

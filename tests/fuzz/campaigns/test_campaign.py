@@ -51,6 +51,7 @@ def test_the_environment_does_not_depend_on_how_often_a_campaign_was_started(ulp
     assert len({row["environment"] for row in rows_of(tmp_path / "a").values()}) == 1
 
 
+@pytest.mark.long
 def test_given_arrays_travel_with_the_campaign(ulpfuzz: Cli, tmp_path: Path) -> None:
     np.savez(tmp_path / "w.npz", w=np.arange(24.0).reshape(3, 8) / 7)
     ulpfuzz.ok(*SUM, "--input", "x=given(w.npz:w)", "--trials", 8, "--shard-trials", 2, "--out", "a")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from running import Cli, rows_of
 
 RUN = ("run", "sum", "--dims", "rows=3,n=8", "--trials", 8)
@@ -18,6 +19,7 @@ def test_both_precisions_of_a_trial(ulpfuzz: Cli) -> None:
         assert shown.count("numpy:cpu[dtype=float64]") >= 2
 
 
+@pytest.mark.long
 def test_a_trial_of_several_problems_needs_its_full_name(ulpfuzz: Cli) -> None:
     options = ("--trials", 3, "--targets", "numpy", "--dtype", "float32", "--dtype", "float64", "--out", "c")
     ulpfuzz.ok("run", "exp", "--dims", "n=4", *options)

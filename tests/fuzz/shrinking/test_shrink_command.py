@@ -126,6 +126,7 @@ def test_a_candidate_that_ends_its_process_does_not_count(night: Path, ulpfuzz: 
     assert "shrunk to 1 element" in ran.stderr
 
 
+@pytest.mark.long
 def test_no_time_no_result(ulpfuzz: Cli) -> None:
     planted(ulpfuzz.folder)
     for options in (("--no-shrink",), ("--shrink", "0s")):
