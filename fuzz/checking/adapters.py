@@ -163,8 +163,3 @@ def x64() -> bool:
     if "jax" in sys.modules:
         return bool(jax.config.jax_enable_x64)
     return os.environ.get("JAX_ENABLE_X64", "").lower() in ("1", "true", "yes", "on", "y", "t")
-
-
-def loaded() -> list[str]:
-    """Libraries among ADAPTERS that this process has imported, NumPy first."""
-    return [name for name in ADAPTERS if name in sys.modules]

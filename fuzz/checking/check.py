@@ -99,9 +99,9 @@ def check(
 
     Functions may take and return arrays of NumPy, PyTorch, JAX or TVM, in any mix; a torch module counts as a
     function. `inputs` maps their parameters to recipes with a shape (``"normal(0,1)[8,128]"``, docs/strategies.md) or
-    to arrays of one's own. The truth is `truth`, else the first NumPy function that the oracle can trace, whose error
-    bound is then proven; else float64 results of the first function stand for it, and verdicts lean on whether errors
-    shrink with precision.
+    to arrays of one's own. The truth is `truth`, else the first NumPy function that the oracle can trace, whose results
+    have a bound of their own; else float64 results of the first function stand for it, and verdicts lean on whether
+    errors shrink with precision.
 
     The result prints as a text, and as a table in a notebook; it is an ordinary campaign in `out` (default: a new
     folder below ulpfuzz-runs). What counts against a function is shrunk for up to `shrink` seconds. Raises UserError,

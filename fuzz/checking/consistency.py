@@ -7,6 +7,7 @@ least, and a rival that is right would be accused.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 
@@ -48,7 +49,7 @@ def own_rho(plain: Called, wide: Called, axes: Sequence[Sequence[int]], inputs: 
     largest = 0.0
     for number, value in enumerate(outputs):
         yardstick = BoundYardstick(value.size, narrow, np.dtype(np.float64))
-        yardstick.refresh(truth.outputs[number], lambda n=number: truth.overflow(n))  # type: ignore[misc]
+        yardstick.refresh(truth.outputs[number], functools.partial(truth.overflow, number))
         figures = yardstick.bound_figures(value)
         largest = max(largest, math.inf if figures.nonfinite_mismatch else figures.rho.largest)
     return largest

@@ -9,8 +9,6 @@ from typing import Any
 
 NARROW = ("float32", "float16", "bfloat16")
 DEPTH = 6
-SMALLEST = 1
-"""Elements from which on an array counts."""
 
 
 def narrow_leaves(function: Callable[..., Any], library: str) -> list[str]:

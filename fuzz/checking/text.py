@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fuzz.checking.result import Result
-from results.verdicts import VERDICTS
 
 
 def text(result: Result) -> str:
@@ -78,11 +77,6 @@ def variant_table(result: Result) -> list[list[str]]:
         equal = f"{tally.equal}/{tally.trials}"
         rows.append([name, tally.variant, equal, _number(tally.largest), _number(tally.rho), told])
     return rows
-
-
-def meaning(result: Result) -> str:
-    """What the verdict's name means."""
-    return f"the result {VERDICTS[result.verdict].sentence}"
 
 
 def _truth(result: Result) -> str:

@@ -9,13 +9,14 @@ from pathlib import Path
 import msgspec
 
 from fuzz.campaigns.run import Settings
-from fuzz.checking.check import Asked, Wanted, names_of_sources, run_check
+from fuzz.checking.check import SHRINK_SECONDS, Asked, Wanted, names_of_sources, run_check
 from fuzz.checking.request import of_texts
 from fuzz.checking.result import Result
 from fuzz.checking.sources import of_text
 from fuzz.cli.progress import display
 from fuzz.errors import FOUND, UserError
 from fuzz.say import say
+from fuzz.shrinking.budget import after_run
 from results.verdicts import VERDICTS
 
 
@@ -31,6 +32,7 @@ def check(
     gradients: bool,
     out: Path | None,
     as_json: bool,
+    shrink: str | None,
     settings: Settings,
 ) -> int:
     """Check functions by name; 1 where something counts against one of them."""
@@ -41,8 +43,9 @@ def check(
     asked = Asked(tuple(names_of_sources(sources)), (None,) * len(sources), sources)
     chosen = tuple(filter(None, (name.strip() for name in (variants or "").split(","))))
     what = Wanted(trials, dtype, seed, chosen, gradients)
+    seconds = SHRINK_SECONDS if shrink is None else after_run(shrink, 0.0)
     wanted, has_truth = of_texts(inputs), truth is not None
-    result = run_check(asked, has_truth, wanted, what, out, settings, display=display)
+    result = run_check(asked, has_truth, wanted, what, out, settings, seconds, display)
     for line in (_json(result) if as_json else str(result)).split("\n"):
         say(line)
     return FOUND if VERDICTS[result.verdict].finding else 0

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fuzz.cli.options import CallTimeout, CompileTimeout, Debug, Memory, Workers
+from fuzz.cli.options import CallTimeout, CompileTimeout, Debug, Memory, NoShrink, Shrink, Workers
 
 app = typer.Typer()
 
@@ -38,6 +38,8 @@ def check(
     call_timeout: CallTimeout = 60.0,
     compile_timeout: CompileTimeout = 300.0,
     memory: Memory = None,
+    shrink: Shrink = None,
+    no_shrink: NoShrink = False,
     debug: Debug = False,
 ) -> int:
     """Compare functions of your own on the same inputs: bug or rounding? Ends with 1 where one is to blame."""
@@ -54,5 +56,6 @@ def check(
         gradients=gradients,
         out=out,
         as_json=json,
+        shrink="0s" if no_shrink else shrink,
         settings=commands.settings(workers, call_timeout, compile_timeout, memory),
     )
