@@ -133,8 +133,9 @@ class Contract(Struct, frozen=True):
     nonfinite: str = "IEEE 754-2019: NaN propagates, limits at infinity"
     """Policy for NaN and Inf, with its source."""
     unspecified: tuple[tuple[str, str], ...] = ()
-    """(input, "nan", "inf" or "huge"): what depends on such elements of it is left open by the policy, so not judged.
-    "huge" are numbers above the square root of the largest, whose product may overflow."""
+    """(input, "nan", "inf", "huge" or "tiny"): what depends on such elements of it is left open by the policy, so not
+    judged. "huge" are numbers above the square root of the largest, whose product may overflow, "tiny" those below that
+    of the smallest normal one, whose product may underflow."""
     contaminating: bool = False
     """Whether such elements also leave open what does not depend on them by the reference's formula: elementwise, the
     same element; else the whole output."""

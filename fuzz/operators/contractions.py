@@ -14,6 +14,9 @@ from fuzz.equations import EQUATIONS
 from fuzz.operators.base import Operator
 from strategies.contract import Contract, Cost, DimSpec, Spec
 
+_OPEN = ("inf", "huge", "tiny")
+"""Elements of which a product with another may leave the range, be it a sum's term in one order or none in another."""
+
 
 def einsum_low_rank(x: Any, e: Any, s: Any) -> Any:
     """The sum over r first: s is a factor of each result."""
@@ -46,7 +49,9 @@ def _operator(reference: Any, doc: str, names: str, batch: str) -> Operator:
         inputs=tuple(Spec(n, tuple(o.upper())) for n, o in zip(names.split(), operands.split(","), strict=True)),
         outputs=(Spec("z", tuple(result.upper())),),
         cost=Cost(((2.0, tuple(n.upper() for n in letters)),)),
-        nonfinite="IEEE 754-2019 by the formula: 0 * inf inside a product is NaN",
+        nonfinite="IEEE 754-2019 by the formula: 0 * inf inside a product is NaN; where more than two operands may be "
+        "multiplied in any order, what overflows, underflows or meets infinities in some order is not judged",
+        unspecified=tuple((n, kind) for n in names.split() for kind in _OPEN) if len(names.split()) > 2 else (),
     )
     return Operator(contract, reference)
 

@@ -33,6 +33,7 @@ _KINDS: dict[str, Callable[[Any, Precision], Any]] = {
     "nan": lambda x, p: np.isnan(x),
     "inf": lambda x, p: np.isinf(x),
     "huge": lambda x, p: np.abs(x) > math.sqrt(p.largest),
+    "tiny": lambda x, p: (x != 0) & (np.abs(x) < math.sqrt(p.smallest_normal)),
 }
 """What leaves a result open, by the name that `Contract.unspecified` has for it."""
 
