@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import math
 from collections import OrderedDict
@@ -73,10 +74,10 @@ class Rung:
 
     def refresh(self) -> Truth:
         """Compute the truth of the inputs now in the arena and prepare the yardsticks."""
-        truth = self.bound(self.inputs())
+        self.truth = truth = self.bound(self.inputs())
         for number, yardstick in enumerate(self.yardsticks):
-            yardstick.refresh(truth.outputs[number], _overflow(truth, number), self._plain(number))
-        self.truth = truth
+            unjudged = functools.partial(self.unspecified, number)
+            yardstick.refresh(truth.outputs[number], _overflow(truth, number), self._plain(number), unjudged)
         return truth
 
     def unspecified(self, output: int) -> Array:
@@ -100,7 +101,8 @@ class Rung:
             self._flush = self._interpreter(flush=True)
         truth = self._flush(self.inputs())
         allowing = BoundYardstick(values.size, self.dtype, self._flush.wide)
-        allowing.refresh(truth.outputs[output], _overflow(truth, output), self._plain(output))
+        unjudged = functools.partial(self.unspecified, output)
+        allowing.refresh(truth.outputs[output], _overflow(truth, output), self._plain(output), unjudged)
         return allowing.bound_figures(values).rho.largest
 
     def _given_sizes(self) -> Array:

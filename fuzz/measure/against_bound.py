@@ -46,6 +46,7 @@ class BoundYardstick:
         self.truth: OutputTruth | None = None
         self._overflow: Callable[[], Array] = lambda: np.zeros(size, bool)
         self._plain: Callable[[bool], Array] | None = None
+        self._unjudged: Callable[[], Array] | None = None
         self._bounded = self._regular = True
 
     @property
@@ -54,14 +55,19 @@ class BoundYardstick:
         return 4 * self._error.nbytes
 
     def refresh(
-        self, truth: OutputTruth, overflow: Callable[[], Array], plain: Callable[[bool], Array] | None = None
+        self,
+        truth: OutputTruth,
+        overflow: Callable[[], Array],
+        plain: Callable[[bool], Array] | None = None,
+        unjudged: Callable[[], Array] | None = None,
     ) -> None:
         """Take over the truth of a new draw.
 
         Called only if needed: `overflow` says where the formula leaves the dtype's range, `plain` what it gives then
-        (True: with the sum of squares of a variance in this dtype).
+        (True: with the sum of squares of a variance in this dtype), `unjudged` (flat) which elements the operator's
+        policy leaves open, whatever number is there.
         """
-        self.truth, self._overflow = truth, overflow
+        self.truth, self._overflow, self._unjudged = truth, overflow, unjudged
         self._plain = plain
         self.value = truth.value.reshape(-1)
         self.bound = truth.excused(Model.SQRT).reshape(-1)
@@ -112,7 +118,8 @@ class BoundYardstick:
             return measured
 
     def _like_the_formula(self) -> Array:
-        """Elements whose error is what the formula itself gives in this dtype because it overflows inside.
+        """Elements whose error is what the formula itself gives in this dtype because it overflows inside, or that the
+        operator's policy leaves open.
 
         Where that is no number, any other finite one is no worse.
         """
@@ -124,7 +131,8 @@ class BoundYardstick:
             formula, squares = (self._plain(squares).reshape(-1) for squares in (False, True))
             output, allowed = self._output.astype(self._wide), FLAG * self.u * self.bound
             alike = (np.abs(output - formula) <= allowed) | (np.abs(output - squares) <= allowed)
-            off &= alike | ~np.isfinite(formula)
+            left = False if self._unjudged is None else self._unjudged()
+            off &= alike | ~np.isfinite(formula) | left
         return off
 
     def _with_nonfinite(

@@ -52,10 +52,14 @@ class Yardstick(BoundYardstick):
         return super().nbytes + 2 * self._over_value.nbytes + self._mask.nbytes + sum(later)
 
     def refresh(
-        self, truth: OutputTruth, overflow: Callable[[], Array], plain: Callable[[bool], Array] | None = None
+        self,
+        truth: OutputTruth,
+        overflow: Callable[[], Array],
+        plain: Callable[[bool], Array] | None = None,
+        unjudged: Callable[[], Array] | None = None,
     ) -> None:
         """Take over the truth of a new draw (see BoundYardstick)."""
-        super().refresh(truth, overflow, plain)
+        super().refresh(truth, overflow, plain, unjudged)
         self._forget()
 
     def _forget(self) -> None:

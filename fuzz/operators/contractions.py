@@ -14,6 +14,8 @@ from fuzz.equations import EQUATIONS
 from fuzz.operators.base import Operator
 from strategies.contract import Contract, Cost, DimSpec, Spec
 
+_FORMULA = "IEEE 754-2019 by the formula: 0 * inf inside a product is NaN"
+_ORDERS = "; what overflows, underflows or meets an infinity in some order of multiplication is not judged"
 _OPEN = ("inf", "huge", "tiny")
 """Elements of which a product with another may leave the range, be it a sum's term in one order or none in another."""
 
@@ -40,6 +42,7 @@ def _operator(reference: Any, doc: str, names: str, batch: str) -> Operator:
     """`names` of the operands in the equation's order, `batch` its independent letters."""
     equation = EQUATIONS[reference.__name__]
     operands, _, result = equation.partition("->")
+    several = len(names.split()) > 2
     letters = sorted(set(equation) - set(",->"), key=equation.index)
     dims = (DimSpec(n.upper(), reduced=n not in result, batch=n in batch, minimum=1) for n in letters)
     contract = Contract(
@@ -49,9 +52,8 @@ def _operator(reference: Any, doc: str, names: str, batch: str) -> Operator:
         inputs=tuple(Spec(n, tuple(o.upper())) for n, o in zip(names.split(), operands.split(","), strict=True)),
         outputs=(Spec("z", tuple(result.upper())),),
         cost=Cost(((2.0, tuple(n.upper() for n in letters)),)),
-        nonfinite="IEEE 754-2019 by the formula: 0 * inf inside a product is NaN; where more than two operands may be "
-        "multiplied in any order, what overflows, underflows or meets infinities in some order is not judged",
-        unspecified=tuple((n, kind) for n in names.split() for kind in _OPEN) if len(names.split()) > 2 else (),
+        nonfinite=_FORMULA + (_ORDERS if several else ""),
+        unspecified=tuple((n, kind) for n in names.split() for kind in _OPEN) if several else (),
     )
     return Operator(contract, reference)
 

@@ -56,5 +56,15 @@ def test_every_policy_that_leaves_something_open_says_so() -> None:
     for name, operator in OPERATORS.items():
         open_: Any = operator.contract.unspecified
         assert bool(open_) == ("not judged" in operator.contract.nonfinite), name
-        assert {kind for _, kind in open_} <= {"nan", "inf"}
+        assert {kind for _, kind in open_} <= {"nan", "inf", "huge", "tiny"}
         assert {spec.name for spec in operator.contract.inputs} >= {given for given, _ in open_}
+
+
+@pytest.mark.parametrize("size", ["1e-25", "1e25"])
+def test_three_operands_may_be_multiplied_in_any_order(lab: Lab, size: str) -> None:
+    def last_two_first(x: Array, e: Array, s: Array) -> Array:
+        return np.einsum("btrc,ric->btic", x, e[:, :, None] * s)
+
+    inputs = {"x": "normal(0,1)", "e": f"constant({size})", "s": f"constant({size})"}
+    row = lab.run("einsum_low_rank", last_two_first, inputs, dims={"B": 2, "T": 2, "R": 3, "C": 2, "I": 2})
+    assert row["verdict"] in ("rounding", "exact", "ill_conditioned"), row["detail"]
