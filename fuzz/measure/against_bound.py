@@ -123,17 +123,17 @@ class BoundYardstick:
 
         Where that is no number, any other finite one is no worse.
         """
+        left: Array = np.zeros(self.size, bool) if self._unjudged is None else self._unjudged() & (self.rho > 0)
         off: Array = self._overflow().reshape(-1)
         if self._plain is None or not off.any():
-            return np.zeros(self.size, bool)
+            return left
         off = off & (self.rho > 0)
         if off.any():
             formula, squares = (self._plain(squares).reshape(-1) for squares in (False, True))
             output, allowed = self._output.astype(self._wide), FLAG * self.u * self.bound
             alike = (np.abs(output - formula) <= allowed) | (np.abs(output - squares) <= allowed)
-            left = False if self._unjudged is None else self._unjudged()
-            off &= alike | ~np.isfinite(formula) | left
-        return off
+            off &= alike | ~np.isfinite(formula)
+        return off | left
 
     def _with_nonfinite(
         self,

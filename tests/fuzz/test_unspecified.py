@@ -68,3 +68,12 @@ def test_three_operands_may_be_multiplied_in_any_order(lab: Lab, size: str) -> N
     inputs = {"x": "normal(0,1)", "e": f"constant({size})", "s": f"constant({size})"}
     row = lab.run("einsum_low_rank", last_two_first, inputs, dims={"B": 2, "T": 2, "R": 3, "C": 2, "I": 2})
     assert row["verdict"] in ("rounding", "exact", "ill_conditioned"), row["detail"]
+
+
+def test_what_underflows_in_another_order_is_not_judged(lab: Lab) -> None:
+    def last_two_first(x: Array, e: Array, s: Array) -> Array:
+        return np.einsum("btrc,ric->btic", x, e[:, :, None] * s)
+
+    inputs = {"x": "constant(1e20)", "e": "constant(1e-22)", "s": "uniform(1e-21,3e-21)"}
+    row = lab.run("einsum_low_rank", last_two_first, inputs, dims={"B": 2, "T": 2, "R": 3, "C": 2, "I": 2})
+    assert row["verdict"] in ("rounding", "exact", "ill_conditioned", "borderline"), row["detail"]
