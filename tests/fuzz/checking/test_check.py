@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,25 +10,11 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from kept_here import HERE, here
 
 import fuzz
 from fuzz.checking.result import Result
 from fuzz.errors import UserError
-
-HERE = threading.Lock()
-"""Cannot be sent to another process: a function that holds it is called in this one."""
-
-
-def here(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, kept in this process."""
-
-    def kept(x: Any) -> Any:
-        assert HERE is not None
-        return function(x)
-
-    kept.__name__ = kept.__qualname__ = function.__name__
-    kept.lock = HERE  # type: ignore[attr-defined]
-    return kept
 
 
 def tanh(x: Any) -> Any:

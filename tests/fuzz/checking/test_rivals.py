@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,25 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from kept_here import here
 
 import fuzz
 from fuzz.checking.result import Result
 from fuzz.errors import UserError
-
-HERE = threading.Lock()
-"""Cannot be sent to another process: a function that holds it is called in this one."""
-
-
-def here(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, kept in this process."""
-
-    def kept(x: Any) -> Any:
-        assert HERE is not None
-        return function(x)
-
-    kept.__name__ = kept.__qualname__ = function.__name__
-    kept.lock = HERE  # type: ignore[attr-defined]
-    return kept
 
 
 def checked(tmp_path: Path, *functions: Callable[..., Any], **options: Any) -> Result:
