@@ -89,7 +89,7 @@ class Truth:
     def _overflow(self, output: int) -> Any:
         limit = OVERFLOW_SHARE * precision(self._owner.dtype).largest
         if not self._owner.program.opaque and all(_within(frame, limit) for frame in self._owner.frames):
-            return np.zeros(self.outputs[output].value.shape, bool)
+            return self.unspecified(output)
         masks = []
         for number, frame in enumerate(self._owner.frames):
             if number < len(self._owner.program.inputs):

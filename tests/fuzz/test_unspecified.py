@@ -77,3 +77,13 @@ def test_what_underflows_in_another_order_is_not_judged(lab: Lab) -> None:
     inputs = {"x": "constant(1e20)", "e": "constant(1e-22)", "s": "uniform(1e-21,3e-21)"}
     row = lab.run("einsum_low_rank", last_two_first, inputs, dims={"B": 2, "T": 2, "R": 3, "C": 2, "I": 2})
     assert row["verdict"] in ("rounding", "exact", "ill_conditioned", "borderline"), row["detail"]
+
+
+def test_what_overflows_in_another_order_is_not_judged_where_the_formula_stays_finite(lab: Lab) -> None:
+    def products_first(x: Array, e: Array, s: Array) -> Array:
+        terms: Array = np.einsum("btrc,ri->btric", x, e) * s
+        return np.sum(terms, axis=2)
+
+    inputs = {"x": "constant(1)", "e": "ramp(-40,40)", "s": "constant(1e37)"}
+    row = lab.run("einsum_low_rank", products_first, inputs, dims={"B": 2, "T": 2, "R": 2, "C": 2, "I": 1})
+    assert row["verdict"] in ("rounding", "exact", "ill_conditioned"), row["detail"]
