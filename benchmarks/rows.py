@@ -139,12 +139,18 @@ def _table(problem: Problem, trials: int, seed: int) -> pa.Table:
     index, output, kind = (axis.ravel() for axis in np.indices(shape))
     missing = (kind == 1) & (problem.number % 3 > 0)
     figures = _figures(problem, rng, shape, kind)
+    of_pair = kind == len(TARGETS)
     names = _names(problem, kinds, index, output, kind, missing)
     verdicts = _verdicts(problem, figures, missing)
     digests = _digests(problem, rng, shape, kind)
     cells: dict[str, pa.Array] = {**names, **verdicts, **digests}
     for name, values in figures.items():
         cells[name] = pa.array(values.ravel(), mask=missing)
+    rms = figures["abs_rms"].reshape(shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first, second = (rms[..., [TARGETS.index(side)]] for side in PAIR)
+        ratio = np.where(first == second, 1.0, first / second) + np.zeros(shape)
+    cells["rms_ratio"] = pa.array(ratio.ravel(), mask=~of_pair)
     schema = arrow_schema(COLUMNS)
     arrays = [cells[f.name] if f.name in cells else pa.nulls(len(index), f.type) for f in schema]
     return pa.Table.from_arrays(arrays, schema=schema)

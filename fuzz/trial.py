@@ -17,7 +17,7 @@ from fuzz.judging.assess import Assessor
 from fuzz.judging.elements import kept_elements
 from fuzz.judging.judge import Judgement
 from fuzz.judging.nearest import Nearest, nearest
-from fuzz.judging.pairs import pair_rows
+from fuzz.judging.pairs import pair_rows, with_ratios
 from fuzz.judging.unchanged import unchanged
 from fuzz.judging.varying import Varying
 from fuzz.measure import Measurement
@@ -191,6 +191,7 @@ class _Trial:
         for first, second in self.cell.pairs:
             one, other = (targets[first], outcomes[first]), (targets[second], outcomes[second])
             found = pair_rows(self.bench, self.context, self.index, *one, *other)
+            with_ratios(found, self.result.rows)
             self.result.rows += [row | {"input_digest": self.digest} for row in found]
         return self.result
 

@@ -11,7 +11,7 @@ Cell: TypeAlias = str | int | float | None
 Row: TypeAlias = dict[str, Cell]
 """Values by column name; a missing column is null."""
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 INTERNAL = ("float32", "storage", "beyond")
 """Values of the column `internal`, the most accurate first."""
@@ -153,6 +153,14 @@ COLUMNS: tuple[Column, ...] = (
     Column("abs_max", "float64", "output units", "largest absolute error"),
     Column("abs_rms", "float64", "output units", "root mean square error"),
     Column("abs_mean", "float64", "output units", "mean signed error (bias)"),
+    Column(
+        "rms_ratio",
+        "float64",
+        "1",
+        "of a row against another target: abs_rms against the truth of `target` divided by that of `against`; 1 where "
+        "they are equal, null where one is missing or has elements that are not finite",
+        since=6,
+    ),
     # relative error: no mean, it has no expectation
     Column("rel_max", "float64", "1", "largest relative error; 0 where both agree, inf where only the truth is 0"),
     Column("rel_index", "int64", "", "flat index of the largest relative error"),

@@ -20,6 +20,7 @@ from results.layout import count, short
 from results.permitted import require
 from results.quiet import quiet
 from results.statistics.growth import LEAST_SIZES, LEAST_TRIALS, Growth, fitted_law
+from results.tallies import AGAINST_TRUTH
 
 if TYPE_CHECKING:
     from results.reading import Results
@@ -125,14 +126,13 @@ def _varies(results: Results) -> bool:
 
 def _rows(results: Results) -> list[dict[str, Any]]:
     """Errors by operator, attributes, inputs, dtype, target and dims."""
-    return results.records("""
+    return results.tallied(f"""
         SELECT operator, coalesce(attributes, '') AS attributes, coalesce(recipes, '') AS recipes, dtype, target,
-               coalesce(dims, '') AS dims, coalesce(reduction_length, 0) AS length,
-               avg(rho_ideal * rho_ideal) FILTER (isfinite(rho_ideal) AND rho_ideal < 1e150) AS ideal,
-               count(*) FILTER (isfinite(rho_ideal) AND rho_ideal < 1e150) AS trials,
-               sqrt(avg((abs_rms / truth_mean) ** 2) FILTER (truth_mean > 0 AND abs_rms / truth_mean < 1e150)) AS error,
-               count(*) FILTER (truth_mean > 0 AND abs_rms / truth_mean < 1e150) AS outputs
-        FROM trials GROUP BY ALL ORDER BY operator, attributes, recipes, dtype, target, length, dims
+               coalesce(dims, '') AS dims, coalesce(length, 0) AS length,
+               sum(ideal_squares) / nullif(sum(ideal_outputs), 0) AS ideal, sum(ideal_outputs)::BIGINT AS trials,
+               sqrt(sum(share_squares) / nullif(sum(share_outputs), 0)) AS error, sum(share_outputs)::BIGINT AS outputs
+        FROM outcomes WHERE {AGAINST_TRUTH} GROUP BY ALL
+        ORDER BY operator, attributes, recipes, dtype, target, length, dims
     """)
 
 

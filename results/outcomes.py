@@ -39,8 +39,19 @@ KEYS: tuple[str, ...] = (
 COUNTED: tuple[str, ...] = ("n", "measured", *(f"a{k}" for k in RUNGS), "judged", "flagged")
 """Trials; those with a relative error; with one above 1e-k; those with a rho; with a flagged element."""
 
-LARGEST: tuple[str, ...] = ("relative", "ulp", "rho", "kept", "inside", "elements")
-"""Largest values. `kept`: rho without outputs that only read subnormals as zero; `inside`: from 1 on, in INTERNAL."""
+LARGEST: tuple[str, ...] = ("relative", "ulp", "rho", "kept", "inside", "elements", "length")
+"""Largest values. `kept`: rho without outputs that only read subnormals as zero; `inside`: from 1 on, in INTERNAL;
+`length`: of reductions, which is one for all trials of a problem."""
+
+SQUARES: dict[str, str] = {
+    "ideal": "CASE WHEN isfinite(rho_ideal) AND rho_ideal < 1e150 THEN rho_ideal ** 2 END",
+    "share": "CASE WHEN truth_mean > 0 AND abs_rms / truth_mean < 1e150 THEN (abs_rms / truth_mean) ** 2 END",
+}
+"""Squares whose sums over outputs are kept as `NAME_squares`, with the number of outputs as `NAME_outputs`: of
+rho_ideal, and of the rms error as a share of the mean of |truth|, where they are finite."""
+
+SUMMED: tuple[str, ...] = tuple(f"{name}_squares" for name in SQUARES)
+SUMMED_OUTPUTS: tuple[str, ...] = tuple(f"{name}_outputs" for name in SQUARES)
 
 WHO: tuple[str, ...] = ("operator", "target", "backend", "device", "options", "dtype")
 """Columns that say what ran where."""
@@ -94,6 +105,9 @@ def outcomes(several: list[str]) -> str:
         "kept": _KEPT,
         "inside": _INSIDE,
         "elements": "elements",
+        "length": "reduction_length",
+        **{f"{name}_squares": square for name, square in SQUARES.items()},
+        **{f"{name}_outputs": f"(({square}) IS NOT NULL)::BIGINT" for name, square in SQUARES.items()},
         "found": f"coalesce(verdict IN ({FINDINGS}), false)",
     }
     together = {
@@ -101,6 +115,7 @@ def outcomes(several: list[str]) -> str:
         "flagged": "sum(flagged)",
         "amplification": "arg_max(rel_amplification, rel_max)",
         "verdict": "arg_max(verdict, severity)",
+        **{name: f"sum({alone[name]})" for name in (*SUMMED, *SUMMED_OUTPUTS)},
     }
     plain = f"SELECT {every}, {_named(alone)} FROM measurements"
     calls = plain
@@ -120,6 +135,7 @@ def outcomes(several: list[str]) -> str:
         "judged": "count(flagged)",
         "flagged": "count(*) FILTER (flagged > 0)",
         **{name: f"max({name})" for name in LARGEST},
+        **{name: f"coalesce(sum({name}), 0)" for name in (*SUMMED, *SUMMED_OUTPUTS)},
         "amplification": "arg_max(amplification, relative)",
     }
     return f"SELECT {every}, found, amplification IS NULL AS bare, {_named(counted)} FROM ({calls}) GROUP BY ALL"
@@ -179,7 +195,11 @@ def _named(columns: dict[str, str]) -> str:
     return ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
 
 
-_ADDED = {**{name: f"sum({name})::BIGINT" for name in COUNTED}, **{name: f"max({name})" for name in LARGEST}}
+_ADDED = {
+    **{name: f"sum({name})::BIGINT" for name in (*COUNTED, *SUMMED_OUTPUTS)},
+    **{name: f"max({name})" for name in LARGEST},
+    **{name: f"sum({name})" for name in SUMMED},
+}
 MERGES: dict[str, str] = {
     "outcomes": f"SELECT {', '.join(KEYS)}, found, bare, {_named(_ADDED)}, "
     "arg_max(amplification, relative) AS amplification FROM outcomes GROUP BY ALL",

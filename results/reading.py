@@ -146,6 +146,10 @@ class Results:
         """
         return self._remembered(self._rows, query)
 
+    def table(self, query: str) -> pa.Table:
+        """The same as an Arrow table, which is not kept."""
+        return self._rows.table(query)
+
     def _remembered(self, database: Database, query: str) -> list[dict[str, Any]]:
         if query not in self._answers:
             self._answers[query] = database.table(query)

@@ -28,6 +28,8 @@ from results.outcomes import (
     RAN_BY_TARGET,
     REASONS,
     SEVERAL,
+    SUMMED,
+    SUMMED_OUTPUTS,
     TRIAL_KINDS,
     WHO,
     outcomes,
@@ -51,10 +53,10 @@ SHARE = 8
 
 _STRINGS = (*(key for key in KEYS if key != "seed"), "reason", "classes")
 _FLAGS = ("found", "bare", "plain", "outlier", "blamed", "composed", "undecided", "ordered", "certified")
-_FIGURES = ("relative", "ulp", "rho", "kept", "amplification", "abs")
+_FIGURES = ("relative", "ulp", "rho", "kept", "amplification", "abs", *SUMMED)
 _KINDS = ("plain", "outlier", "blamed", "composed", "undecided", "ordered", "certified")
 _COLUMNS: dict[str, tuple[str, ...]] = {
-    "outcomes": (*KEYS, "found", "bare", *COUNTED, *LARGEST, "amplification"),
+    "outcomes": (*KEYS, "found", "bare", *COUNTED, *LARGEST, *SUMMED, *SUMMED_OUTPUTS, "amplification"),
     "trial_kinds": (*_KINDS, "n", "elements", "skipped"),
     "reasons": ("target", "operator", "verdict", "reason", "trials"),
     "accused": ("operator", "target", "verdict", "composed", "trials", "rho"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 
 from fuzz.execution import Failure, Outcome
@@ -10,7 +13,10 @@ from fuzz.measure import Measurement
 from fuzz.targets import Target
 from fuzz.thresholds import ACCEPT, FLAG, ill_conditioned_above
 from fuzz.workbench import Bench
-from results.columns import Row
+from results.columns import Cell, Row
+
+_LEFT_OUT = ("nan_count", "inf_count", "nonfinite_mismatch", "overflow_explained")
+"""Columns that count elements which do not enter the rms error."""
 
 
 def pair_rows(
@@ -31,6 +37,30 @@ def pair_rows(
             row |= rows.figures(measured) | pair_verdict(measured, yardstick.u)
         found.append(row)
     return found
+
+
+def with_ratios(pairs: Sequence[Row], rows: Sequence[Row]) -> None:
+    """Write into rows of two targets which is closer to the truth, from the rows of a trial against the truth.
+
+    An output of which elements were left out, as they are not finite, has no error to compare with another's.
+    """
+    errors = {
+        (row["target"], row["output"]): row.get("abs_rms")
+        for row in rows
+        if row["against"] == "truth" and not row["variant"] and not any(row.get(name) for name in _LEFT_OUT)
+    }
+    for pair in pairs:
+        one, other = (errors.get((pair[side], pair["output"])) for side in ("target", "against"))
+        pair["rms_ratio"] = _ratio(one, other)
+
+
+def _ratio(one: Cell, other: Cell) -> float | None:
+    """one / other of two rms errors; 1 where they are equal, None where one is missing or not finite."""
+    if not (isinstance(one, float) and isinstance(other, float) and math.isfinite(one) and math.isfinite(other)):
+        return None
+    if one == other:
+        return 1.0
+    return one / other if other else math.inf
 
 
 def pair_verdict(m: Measurement, u: float) -> Row:

@@ -63,28 +63,36 @@ def closer_to_truth(first: Values, second: Values, confidence: float = 0.95) -> 
         raise ValueError(f"{len(one)} rms errors of the first, {len(other)} of the second: pair them by trial")
     if (one < 0).any() or (other < 0).any():
         raise ValueError("an rms error is negative: needs root mean squares, not signed errors")
-    wins, losses = int(np.count_nonzero(one < other)), int(np.count_nonzero(one > other))
-    ratios = np.sort(_ratios(one, other))
-    low, high = _interval(ratios, confidence)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return closer_by_ratio(np.where(one == other, 1.0, one / other), confidence)
+
+
+def closer_by_ratio(ratios: Values, confidence: float = 0.95) -> Closer:
+    """The same of the rms errors of the first divided by those of the second, 1 where they are equal; infinity is
+    allowed. A quotient of two different numbers is never rounded to 1.
+
+    ValueError for a ratio that is negative or NaN.
+    """
+    import numpy as np
+
+    found = np.sort(np.asarray(ratios, np.float64))
+    if not len(found) or np.isnan(found[-1]) or found[0] < 0:
+        raise ValueError("ratios of rms errors are needed, none negative or NaN")
+    n = len(found)
+    wins = int(np.searchsorted(found, 1.0, "left"))
+    losses = n - int(np.searchsorted(found, 1.0, "right"))
+    low, high = _interval(found, confidence)
     return Closer(
-        trials=len(one),
+        trials=n,
         first_closer=wins,
         second_closer=losses,
-        equal=len(one) - wins - losses,
-        ratio=_median(ratios),
+        equal=n - wins - losses,
+        ratio=_median(found),
         low=low,
         high=high,
         confidence=confidence,
         p=_p(wins, losses),
     )
-
-
-def _ratios(one: Floats, other: Floats) -> Floats:
-    import numpy as np
-
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratios: Floats = np.where(one == other, 1.0, one / other)
-    return ratios
 
 
 def _median(ratios: Floats) -> float:
@@ -100,9 +108,11 @@ def _interval(ratios: Floats, confidence: float) -> tuple[float | None, float | 
     from scipy.special import bdtr
 
     n, tail = len(ratios), error_probability(confidence) / 2
-    k = 0
-    while k + 1 <= (n + 1) // 2 and bdtr(k, n, 0.5) <= tail:
-        k += 1
+    few, many = 0, (n + 1) // 2 + 1  # k is at least `few` and less than `many`: the probability grows with k
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (middle, many) if bdtr(middle - 1, n, 0.5) <= tail else (few, middle)
+    k = few
     return (float(ratios[k - 1]), float(ratios[n - k])) if k else (None, None)
 
 

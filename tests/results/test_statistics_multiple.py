@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import false_discovery_control
 
 from results.statistics.multiple import Method, false_discovery
 
@@ -40,6 +41,12 @@ def test_tests_that_were_not_made_do_not_count(method: Method) -> None:
     p = [0.04, None, 0.001, math.nan, 0.2]
     made = false_discovery([0.04, 0.001, 0.2], method)
     assert false_discovery(p, method) == (made[0], None, made[1], None, made[2])
+
+
+@pytest.mark.parametrize("method", ["bh", "by"])
+def test_the_values_are_those_of_scipy(method: Method) -> None:
+    p = np.random.default_rng(3).beta(0.5, 2, size=200).round(2)  # with ties, zeros and ones
+    assert false_discovery(p.tolist(), method) == pytest.approx(false_discovery_control(p, method=method), rel=1e-12)
 
 
 def test_order_is_kept_and_nothing_is_lost() -> None:

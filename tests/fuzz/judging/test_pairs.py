@@ -41,3 +41,19 @@ def test_targets_of_two_precisions_share_the_inputs(lab: Lab) -> None:
     assert rows[1]["target"] == "lab:cpu[dtype=float64,impl=kernel]"
     assert rows[1]["rung_dtype"] == "float32"
     assert len({row["input_digest"] for row in rows}) == 1
+
+
+def test_a_pair_says_which_is_closer_to_the_truth(lab: Lab) -> None:
+    targets = [
+        lab.target("exp", np.exp, "one"),
+        lab.target("exp", lambda x: np.exp(x) * np.float32(1.001), "far"),
+        lab.target("exp", lambda x: np.exp(x) * np.float32(np.inf), "infinite"),
+        lab.target("exp", lambda x: 1 / 0, "none"),
+    ]
+    pairs = ((1, 0), (0, 1), (1, 1), (2, 0), (3, 0))
+    *truth, far, near, same, infinite, none = lab.trial(lab.problem("exp"), *targets, pairs=pairs).rows
+    assert far["rms_ratio"] == truth[1]["abs_rms"] / truth[0]["abs_rms"] > 1000
+    assert near["rms_ratio"] == pytest.approx(1 / far["rms_ratio"])
+    assert same["rms_ratio"] == 1.0
+    assert (infinite["rms_ratio"], none["rms_ratio"]) == (None, None)
+    assert all(row.get("rms_ratio") is None for row in truth)
