@@ -85,7 +85,7 @@ def assert_rate_below(
             f"""SELECT count(DISTINCT (problem_id, seed, "index")) AS n,
                    count(DISTINCT CASE WHEN {column} > 0 OR nonfinite_mismatch > 0 OR {column} IS NULL
                          THEN (problem_id, seed, "index") END) AS k
-            FROM measurements WHERE against <> 'truth' AND coalesce(variant, '') = ''"""
+            FROM measurements WHERE against <> 'truth' AND (variant = '' OR variant IS NULL)"""
         )
         .to_pylist()[0]
     )

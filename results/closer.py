@@ -63,7 +63,7 @@ def closer_lines(results: Results) -> CloserLines:
         return CloserLines()
     apart = results.plan == "fixed"  # its problems were chosen: each is a question of its own
     *keys, lists = (table.column(name) for name in table.column_names)
-    ratios = [one.values.to_numpy() for one in lists]
+    ratios = [np.from_dlpack(one.values) for one in lists]  # to_numpy would import pandas, half a second
     problems = len(set(table.column("problem_id").to_pylist()))
     repeated = any(len(one) > 1 for one in ratios)
     try:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 RowsOf: TypeAlias = Callable[[Sequence[str], Sequence[Column], Sequence[Sequence[Path]], Sequence[pa.Table]], Any]
 """`of_campaigns` or `reader_of_campaigns` of results.tables."""
 
-_TRIALS = "SELECT * FROM measurements WHERE against = 'truth' AND coalesce(variant, '') = ''"
+_TRIALS = "SELECT * FROM measurements WHERE against = 'truth' AND (variant = '' OR variant IS NULL)"
 
 _IN_MEMORY = 50_000
 """Campaigns of up to so many rows are read once and kept; larger ones are scanned anew by each query."""

@@ -13,9 +13,13 @@ if TYPE_CHECKING:
     from results.reading import Results
 
 
+MOST = 24
+"""Lines shown."""
+
+
 def print_closer(results: Results, console: Console) -> None:
     """The table of each pair that the campaign names; nothing where it names none."""
-    content = closer(results)
+    content = closer(results, MOST)
     if content is None:
         return
     heading(console, TITLE)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 TRIAL_KEY = 'problem_id, seed, "index"'
 """Columns that name a trial, in SQL."""
 
-PLAIN = "coalesce(variant, '') = ''"
-"""Rows of the kernel as it is, not of a variant."""
+PLAIN = "(variant = '' OR variant IS NULL)"
+"""Rows of the kernel as it is, not of a variant; true or false, and quicker than with coalesce."""
 
 AGAINST_TRUTH = f"against = 'truth' AND {PLAIN}"
 """Rows of the view `trials`."""

@@ -143,7 +143,7 @@ def count_blocks(results: Results, asked: Question, size: int) -> dict[tuple[str
         FROM (SELECT {"problem_id" if asked.by_problem else "''"} AS problem, operator || ' in ' || home AS what,
                      {"target" if asked.pair is None else "''"} AS whose, problem_id, "index",
                      bool_or("{column}" > 0) FILTER ({which}) AS happened
-              FROM measurements WHERE coalesce(variant, '') = '' GROUP BY ALL)
+              FROM measurements WHERE (variant = '' OR variant IS NULL) GROUP BY ALL)
         GROUP BY ALL ORDER BY ALL
     """):
         group = row["problem"], row["what"]

@@ -234,7 +234,7 @@ def _pairs(results: Results) -> list[PairLine]:
                   count(DISTINCT CASE WHEN NOT same THEN (problem_id, seed, "index") END) AS different,
                   max(abs_max) AS abs_max, avg(abs_mean) AS abs_mean
            FROM (SELECT *, coalesce(verdict, '') = 'exact' AS same FROM measurements
-                 WHERE against <> 'truth' AND coalesce(variant, '') = '')
+                 WHERE against <> 'truth' AND (variant = '' OR variant IS NULL))
            GROUP BY a, b, gradient ORDER BY gradient, a, b"""
     ).to_pylist()
     return [

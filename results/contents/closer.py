@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from results.reading import Results
 
 MOST = 200
-"""Lines shown."""
+"""Lines shown, those with a difference first."""
 TITLE = "Which is closer to the truth"
 NOTES = (
     "The rms error against the truth of both targets on the same trials. p: exact sign test over trials, adjusted for "
@@ -22,8 +22,9 @@ NOTES = (
 )
 
 
-def closer(results: Results) -> Table | None:
-    """One line an output and pair; None where the campaign names no pair. A refusal is a note below no line."""
+def closer(results: Results, most: int = MOST) -> Table | None:
+    """One line an output and pair, `most` at most; None where the campaign names no pair. A refusal is a note below no
+    line."""
     found = closer_lines(results)
     columns = (
         Column("operator"),
@@ -39,9 +40,12 @@ def closer(results: Results) -> Table | None:
     if not found.lines:
         return None
     several = len({line.problem_id for line in found.lines}) > 1
-    more = len(found.lines) - MOST
-    notes = (*NOTES, *((f"And {count(more)} more lines.",) if more > 0 else ()))
-    return Table(columns, tuple(_row(line, several) for line in found.lines[:MOST]), notes)
+    lines = sorted(found.lines, key=lambda line: not line.closer)
+    more = len(lines) - most
+    of_these = sum(bool(line.closer) for line in lines[most:])
+    rest = f"And {count(more)} more lines, {count(of_these)} of them with a difference."
+    notes = (*NOTES, *((rest,) if more > 0 else ()))
+    return Table(columns, tuple(_row(line, several) for line in lines[:most]), notes)
 
 
 def _row(line: CloserLine, several: bool) -> tuple[Cell, ...]:
