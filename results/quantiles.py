@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
+
+from results.spreads import ALONE, FIGURES, Interval, interval
 
 if TYPE_CHECKING:
     from results.reading import Results
 
 LEVELS: tuple[float, ...] = (0.5, 0.9, 0.99, 0.999)
+
+Place: TypeAlias = tuple[int, int]
+"""A bucket, and how many smaller ones of its numbers there are."""
 
 
 class Quantiles(Struct, frozen=True):
@@ -23,10 +31,81 @@ class Quantiles(Struct, frozen=True):
 
 
 def quantiles(results: Results) -> list[Quantiles]:
-    """Of each target with an output, in alphabetical order. NaN counts as larger than everything."""
-    levels = ", ".join(map(str, LEVELS))
-    rows = results.records(f"""
-        SELECT target, quantile_disc(rel_max, [{levels}]) AS relative, quantile_disc(rho_max, [{levels}]) AS rho
-        FROM trials GROUP BY target HAVING count(rel_max) > 0 OR count(rho_max) > 0 ORDER BY target
-    """)
-    return [Quantiles(row["target"], tuple(row["relative"] or ()), tuple(row["rho"] or ())) for row in rows]
+    """Of each target with an output, in alphabetical order. NaN counts as larger than everything.
+
+    The summary says in which bucket each lies, so that of most rows no number is kept.
+    """
+    spreads: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for row in results.tallied("SELECT * FROM spreads ORDER BY target, figure, bucket"):
+        spreads.setdefault((row["target"], row["figure"]), []).append((row["bucket"], row["n"]))
+    places = {key: _places(lines) for key, lines in spreads.items()}
+    numbers = _numbers(results, places)
+    return [
+        Quantiles(target, **{figure: _values(places, numbers, target, figure) for figure in FIGURES})
+        for target in dict.fromkeys(target for target, _ in spreads)
+    ]
+
+
+def _places(lines: Sequence[tuple[int, int]]) -> list[Place]:
+    """Where the quantiles of numbers lie, given how many are in each bucket, the smallest first."""
+    total = sum(n for _, n in lines)
+    found = []
+    for level in LEVELS:
+        left = max(1, math.ceil(Fraction(str(level)) * total))
+        for bucket, n in lines:
+            if left <= n:
+                found.append((bucket, left - 1))
+                break
+            left -= n
+    return found
+
+
+def _numbers(results: Results, places: dict[tuple[str, str], list[Place]]) -> dict[tuple[str, str], Any]:
+    """All numbers in the buckets that are asked for, sorted, by target and figure; those of other targets' buckets are
+    among them."""
+    asked: dict[str, set[int]] = {figure: set() for figure in FIGURES}
+    for (_, figure), own in places.items():
+        asked[figure] |= {bucket for bucket, _ in own if bucket not in ALONE}
+    wanted = {figure: _joined(map(interval, buckets)) for figure, buckets in asked.items()}
+    found: dict[tuple[str, str], Any] = {}
+    for figure, column in FIGURES.items():  # one query each: most rows are then left out by a comparison of numbers
+        if not wanted[figure]:
+            continue
+        within = _inside(column, wanted[figure])
+        table = results.table(f"SELECT target, list({column}) AS numbers FROM trials WHERE {within} GROUP BY target")
+        import numpy as np
+
+        for target, numbers in zip(table.column("target").to_pylist(), table.column("numbers"), strict=True):
+            found[target, figure] = np.sort(np.from_dlpack(numbers.values))
+    return found
+
+
+def _joined(intervals: Iterable[Interval]) -> list[Interval]:
+    """The same numbers in as few intervals as possible, in order."""
+    found: list[Interval] = []
+    for low, high in sorted(intervals):
+        if found and found[-1][1] >= low:
+            found[-1] = found[-1][0], max(high, found[-1][1])
+        else:
+            found.append((low, high))
+    return found
+
+
+def _inside(column: str, intervals: Sequence[Interval]) -> str:
+    """In SQL, whether a number is in one of them."""
+    ends = [[f"'{end!r}'::DOUBLE" for end in one] for one in intervals]  # 0.25 would be a decimal number
+    either = " OR ".join(f"{column} >= {low} AND {column} < {high}" for low, high in ends)
+    return f"({either})"
+
+
+def _values(
+    places: dict[tuple[str, str], list[Place]], numbers: dict[tuple[str, str], Any], target: str, figure: str
+) -> tuple[float, ...]:
+    found = []
+    for bucket, smaller in places.get((target, figure), ()):
+        if bucket in ALONE:
+            found.append(ALONE[bucket])
+            continue
+        own = numbers[target, figure]
+        found.append(float(own[own.searchsorted(interval(bucket)[0]) + smaller]))
+    return tuple(found)

@@ -36,6 +36,9 @@ from results.outcomes import (
     quoted_list,
 )
 from results.partitions import partitions
+from results.spreads import KEYS as SPREAD_KEYS
+from results.spreads import MERGES as SPREAD_MERGES
+from results.spreads import SPREADS
 from results.variant_tables import ANY, NONE_SPLIT, NONE_VARIED, SPLITS, VARIED
 from results.variant_tables import KEYS as VARIANT_KEYS
 from results.variant_tables import MERGES as VARIANT_MERGES
@@ -51,7 +54,7 @@ MOST_LINES = 16_384
 SHARE = 8
 """A summary is kept where it has at most MOST_LINES lines, and one in SHARE rows."""
 
-_STRINGS = (*(key for key in KEYS if key != "seed"), "reason", "classes")
+_STRINGS = (*(key for key in KEYS if key != "seed"), "reason", "classes", "figure")
 _FLAGS = ("found", "bare", "plain", "outlier", "blamed", "composed", "undecided", "ordered", "certified")
 _FIGURES = ("relative", "ulp", "rho", "kept", "amplification", "abs", *SUMMED)
 _KINDS = ("plain", "outlier", "blamed", "composed", "undecided", "ordered", "certified")
@@ -63,6 +66,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "ran": (*WHO, "trials", "not_run"),
     "partitions": ("classes", "n"),
     "varied": (*VARIANT_KEYS, "n", "equal", "abs", "rho"),
+    "spreads": (*SPREAD_KEYS, "n"),
     "splits": ("operator", "dtype", "target", "classes", "n"),
 }
 
@@ -79,8 +83,14 @@ def _schema(columns: Sequence[str]) -> pa.Schema:
 SCHEMAS: dict[str, pa.Schema] = {name: _schema(columns) for name, columns in _COLUMNS.items()}
 """The tables of a summary."""
 
-_QUERIES = {"trial_kinds": TRIAL_KINDS, "reasons": REASONS, "accused": ACCUSED, "ran": RAN_BY_TARGET}
-_MERGES = MERGES | VARIANT_MERGES
+_QUERIES = {
+    "trial_kinds": TRIAL_KINDS,
+    "reasons": REASONS,
+    "accused": ACCUSED,
+    "ran": RAN_BY_TARGET,
+    "spreads": SPREADS,
+}
+_MERGES = MERGES | VARIANT_MERGES | SPREAD_MERGES
 _MADE_BY = outcomes(["several"]), _QUERIES, VARIED, SPLITS, _MERGES, list(VERDICTS), _COLUMNS, 2
 RECIPE = hashlib.sha256(repr(_MADE_BY).encode()).hexdigest()[:16]
 """Changes whenever a summary would: it holds the SQL, the verdicts and their order; the number counts changes of
