@@ -7,6 +7,7 @@ are no arrays, values that are NaN before anything is compared, inputs that a fu
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from msgspec import Struct, structs
 
 from fuzz.backends.base import Array, last_line
 from fuzz.checking.adapters import ADAPTERS, library_of, outputs_of
-from fuzz.checking.called import FOREIGN, Called, takes_by_name
+from fuzz.checking.called import FOREIGN, Called, Unusable, takes_by_name
 from fuzz.checking.consistency import elected, of_contradictions, own_rho
 from fuzz.checking.faults import of_formula, of_orders, of_values, same_outputs
 from fuzz.checking.independence import independent
@@ -175,17 +176,25 @@ class _Seen(Struct, frozen=True):
 def _tried(name: str, function: Function, inputs: Mapping[str, Array], by_name: bool, tell: Tell) -> _Seen:
     """The first library whose arrays the function takes; given those of NumPy it may return those of its own."""
     failures: dict[str, str] = {}
+    foreign: list[str] = []
+    """NumPy, where the function raised what one raises that is given arrays of a library which is not its own."""
 
     def seen(library: str) -> _Seen | None:
         tell(f"calling {name}")
         arrays = [array.copy() for array in inputs.values()]
         try:
             return _run(Called(name, lambda: function, library, list(inputs), by_name), arrays)
+        except Unusable as error:
+            failures[library] = str(error)
         except FOREIGN as error:  # whatever the user's code raises
             failures[library] = f"{type(error).__name__}: {last_line(error)}"
-            return None
+            if library == "numpy" and isinstance(error, AttributeError | TypeError):
+                foreign.append(library)
+        return None
 
     for library in candidates(function):
+        if library not in sys.modules and "numpy" in failures and not foreign:
+            break  # arrays of another library would not help, and its import takes seconds
         if (found := seen(library)) is not None:
             other = None if found.home in (library, *failures) else seen(found.home)
             return other or found
@@ -197,7 +206,7 @@ def _tried(name: str, function: Function, inputs: Mapping[str, Array], by_name: 
 
 
 def _run(called: Called, arrays: list[Array]) -> _Seen:
-    """Call it; TypeError where it returns what cannot be judged."""
+    """Call it; Unusable where it returns what cannot be judged."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         adapter = ADAPTERS[called.library]
@@ -206,14 +215,14 @@ def _run(called: Called, arrays: list[Array]) -> _Seen:
             function = adapter.at(called.function, dtype)
             result = called.passed(function, [adapter.send(array) for array in arrays])
             if result is None:
-                raise TypeError("returned None: return an array, or a tuple or dict of arrays")
+                raise Unusable("returned None: return an array, or a tuple or dict of arrays")
             values = tuple(array.copy() for array in called.collected(result, dtype))
             names, found = outputs_of(result)
     for value in values:
         if value.dtype.kind not in "fiub" and value.dtype.name != "bfloat16":
-            raise TypeError(f"returned {value.dtype}: complex numbers and objects cannot be judged yet")
+            raise Unusable(f"returned {value.dtype}: complex numbers and objects cannot be judged yet")
     if not values:
-        raise TypeError("returned nothing: return an array, or a tuple or dict of arrays")
+        raise Unusable("returned nothing: return an array, or a tuple or dict of arrays")
     return _Seen(called.library, arrays, names, values, library_of(found[0]))
 
 
@@ -224,6 +233,9 @@ def _mode(name: str, function: Function) -> list[str]:
 
 
 def _same(a: Array, b: Array) -> bool:
+    """Whether all bits agree; of a longdouble those that count, since six of its bytes are not set."""
+    if a.dtype == np.longdouble:
+        return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a), np.signbit(b))
     return a.tobytes() == b.tobytes()
 
 
@@ -236,7 +248,8 @@ def _repeats(called: Called, inputs: Mapping[str, Array], first: Sequence[Array]
     if all(a.shape == b.shape and _same(a, b) for a, b in zip(first, again, strict=False)) and len(first) == len(again):
         return []
     with np.errstate(all="ignore"):
-        gaps = [np.abs(a.astype(np.float64) - b) for a, b in zip(first, again, strict=False) if a.shape == b.shape]
+        both = [(a.astype(np.float64), b.astype(np.float64)) for a, b in zip(first, again, strict=False)]
+        gaps = [np.abs(a - b) for a, b in both if a.shape == b.shape]
     largest = max((float(np.nanmax(gap, initial=0.0)) for gap in gaps), default=float("nan"))
     if _within_rounding(gaps, first):
         return []
@@ -262,6 +275,8 @@ def _within_rounding(gaps: Sequence[Array], first: Sequence[Array]) -> bool:
 def _half(values: Array) -> float:
     """Relative error of half of the digits."""
     known = PRECISIONS.get(values.dtype.name)
+    if values.dtype == np.longdouble:
+        return float(np.finfo(values.dtype).eps ** 0.5)
     return 0.0 if known is None else float(known.unit_roundoff**0.5)
 
 

@@ -90,7 +90,8 @@ def restored(source: Source) -> Function:
         sys.path.insert(0, source.folder)
     where = source.file or source.module
     try:
-        module = _module_of_file(source.file) if source.file else importlib.import_module(source.module)
+        with contextlib.redirect_stdout(sys.stderr):  # what a module prints is no part of an answer
+            module = _module_of_file(source.file) if source.file else importlib.import_module(source.module)
     except ModuleNotFoundError as error:
         if error.name and (source.module == error.name or source.module.startswith(f"{error.name}.")):
             raise UserError(

@@ -25,6 +25,9 @@ def hangs(x):
 
 def dies(x):
     ctypes.string_at(8)
+
+def methods(x):
+    return x.sigmoid().clamp(min=0.25)
 """
 INPUT = ("--input", "x=normal(0,1)[30]", "--trials", "5")
 
@@ -56,6 +59,19 @@ def test_the_answer_as_json(cli: Cli) -> None:
     ran = cli("check", "mine:right", *INPUT, "--json", "--out", "c")
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout)["verdict"] in ("exact", "rounding")
+
+
+def test_what_a_module_prints_is_no_part_of_the_answer(cli: Cli) -> None:
+    (cli.folder / "loud.py").write_text("print('loading')\n" + MINE)
+    ran = cli("check", "loud.py:right", *INPUT, "--json", "--out", "c")
+    assert json.loads(ran.stdout)["verdict"] in ("exact", "rounding")
+
+
+def test_a_function_that_calls_methods_only_gets_arrays_that_have_them(cli: Cli) -> None:
+    """Nothing names torch, and nothing has imported it."""
+    ran = cli("check", "mine:methods", *INPUT, "--out", "c", "--json", "--no-shrink", "--call-timeout", "inf")
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["lines"][0]["library"] == "torch"
 
 
 @pytest.mark.parametrize(
