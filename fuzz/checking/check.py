@@ -22,6 +22,7 @@ from fuzz.campaigns.run import Display, Run, Settings
 from fuzz.campaigns.spec import resolve
 from fuzz.checking import made, naming, options, request
 from fuzz.checking.adapters import x64
+from fuzz.checking.callables import require_callable
 from fuzz.checking.known import Known
 from fuzz.checking.made import Made, Subject
 from fuzz.checking.preparing import Prepared, prepare
@@ -113,10 +114,9 @@ def check(
     """
     if not functions:
         raise UserError("a check needs functions: fuzz.check(f, g, inputs=...)")
-    for function in (*functions, *(() if truth is None else (truth,))):
-        if not callable(function):
-            raise UserError(f"a {type(function).__name__} is no function: pass the functions first, inputs by name")
     every = (*functions, *(() if truth is None else (truth,)))
+    for function in every:
+        require_callable(function)
     chosen = options.names(names)
     called = naming.names_of(every, None if chosen is None else [*chosen, *(() if truth is None else ("truth",))])
     asked = Asked(tuple(called), every, tuple(of_function(function) for function in every))

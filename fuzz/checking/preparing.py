@@ -17,6 +17,7 @@ from msgspec import Struct, structs
 
 from fuzz.backends.base import Array, last_line
 from fuzz.checking.adapters import ADAPTERS, library_of, outputs_of
+from fuzz.checking.callables import hint
 from fuzz.checking.called import FOREIGN, Called, Unusable, takes_by_name
 from fuzz.checking.consistency import elected, of_contradictions, own_rho
 from fuzz.checking.faults import of_formula, of_orders, of_values, same_outputs
@@ -202,7 +203,7 @@ def _tried(name: str, function: Function, inputs: Mapping[str, Array], by_name: 
     shapes = ", ".join(f"{n}{list(a.shape)}" for n, a in inputs.items())
     how = "by name" if by_name else "in this order"
     reason = failures.get(first) or next(iter(failures.values()))
-    raise UserError(f"{name} called with {shapes} ({how}, {inputs_dtype(inputs)}): {reason}")
+    raise UserError(f"{name} called with {shapes} ({how}, {inputs_dtype(inputs)}): {reason}{hint(function)}")
 
 
 def _run(called: Called, arrays: list[Array]) -> _Seen:

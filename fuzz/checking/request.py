@@ -136,7 +136,9 @@ def _of_array(names: str, value: Any) -> tuple[str, Shape]:
     try:
         array: Array = received(value)
     except NotAnArray as kind:
-        raise UserError(f'input {names} is a {kind}: give a recipe with a shape, "{_EXAMPLE}", or an array') from None
+        raise UserError(
+            f'input {names} is of type {kind}: give a recipe with a shape, "{_EXAMPLE}", or an array'
+        ) from None
     if len(input_names(names)) > 1:
         raise UserError(f"one array fills one input, not {names}: give one for each")
     try:

@@ -49,7 +49,9 @@ def opinion(pair: Measurement, plain: Side, varied: Side, bitwise: bool) -> Opin
         return Opinion("rounding", "zeros of another sign")
     states = {plain.state, varied.state}
     if not beyond or (bitwise and states <= {State.RIGHT}):  # next to a zero, too, where relative differences are large
-        return Opinion("rounding", f"relative difference {pair.rel.largest:.2g}, rho {pair.rho.largest:.2g} of two roundings")
+        return Opinion(
+            "rounding", f"relative difference {pair.rel.largest:.2g}, rho {pair.rho.largest:.2g} of two roundings"
+        )
     size = f"differ by {pair.rho.largest:.3g} times what two roundings allow"
     if pair.nonfinite_mismatch:
         size = f"{pair.nonfinite_mismatch} of {pair.size} elements are NaN or infinite under one of the two only"

@@ -220,7 +220,7 @@ def test_functions_that_cannot_be_compared_are_refused_in_a_line(
         ({"inputs": {"x": "normal(0,1)[3,a]"}}, "is no shape"),
         ({"inputs": {"x": "normal(0,1)[0]"}}, "no elements"),
         ({"inputs": {"x": "norml(0,1)[3]"}}, "norml"),
-        ({"inputs": {"x": object()}}, "input x is a object"),
+        ({"inputs": {"x": object()}}, "input x is of type object"),
         ({"names": ["a", "b"]}, "2 names for 1 functions"),
         ({"names": ["numpy"]}, "is the name of a backend"),
         ({"names": [1]}, r"names is \[1\]: give a list of texts"),
@@ -256,7 +256,10 @@ def test_one_function_that_is_exact_is_not_called_rounding(tmp_path: Path) -> No
     def twice(x: Any) -> Any:
         return x + x
 
-    assert checked(tmp_path, twice).sentence == "twice is right: every result is the number of float32 nearest to the truth."
+    assert (
+        checked(tmp_path, twice).sentence
+        == "twice is right: every result is the number of float32 nearest to the truth."
+    )
 
 
 def test_what_is_longer_than_float64_is_another_dtype_and_not_random(tmp_path: Path) -> None:
@@ -271,7 +274,7 @@ def test_what_is_longer_than_float64_is_another_dtype_and_not_random(tmp_path: P
 def test_what_is_no_function_is_refused() -> None:
     with pytest.raises(UserError, match="a check needs functions"):
         fuzz.check(inputs={"x": "normal(0,1)[3]"})
-    with pytest.raises(UserError, match="a int is no function"):
+    with pytest.raises(UserError, match="int is no function"):
         fuzz.check(3, inputs={"x": "normal(0,1)[3]"})  # type: ignore[arg-type]
 
 
