@@ -7,7 +7,7 @@ from typing import Any
 from fuzz.errors import UserError
 
 _OF_TVM = ("tvm", "tvm_ffi")
-_WRITES = "what TVM made of TensorIR writes into its last argument: wrap it in a function that makes that array, and returns it"
+_WRITES = "a compiled PrimFunc writes into its last argument: wrap it in a function that makes and returns that array"
 
 
 def require_callable(value: Any) -> None:
@@ -25,5 +25,5 @@ def require_callable(value: Any) -> None:
 
 
 def hint(function: Any) -> str:
-    """What may lie behind an error of a function that was called with its inputs alone; empty where nothing is known."""
+    """What may lie behind an error of a function that was called with its inputs alone; empty where that is unknown."""
     return f" ({_WRITES})" if type(function).__module__.partition(".")[0] in _OF_TVM else ""

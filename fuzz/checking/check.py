@@ -302,7 +302,7 @@ def _run(
         campaign = Campaign.create(resolve(spec), path, [file])
     run = Settings(settings.workers, settings.limits, settings.shard_trials, in_process=here)
     if Run(campaign, run, display).execute().interrupted:
-        raise KeyboardInterrupt(f"the check was interrupted; finished trials are in {path}")
+        raise KeyboardInterrupt(f"interrupted: finished trials are kept, ulpfuzz report {path} shows them")
     write_findings(open_results(path, verify=False), path)
     return campaign
 

@@ -11,7 +11,7 @@ from fuzz.errors import UserError
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
     """A whole number (one of NumPy, too) within its limits."""
-    there = isinstance(value, int) or type(value).__module__ == "numpy" and hasattr(value, "__index__")
+    there = isinstance(value, int) or (type(value).__module__ == "numpy" and hasattr(value, "__index__"))
     if isinstance(value, bool) or not there or value < least or (most is not None and value > most):
         range_ = f"from {least} on" if most is None else f"from {least} to 2^{(most + 1).bit_length() - 1} - 1"
         raise UserError(f"{name} is {value!r}: use a whole number {range_}")

@@ -35,7 +35,7 @@ def compiled(described: Any) -> Any:
 def test_what_describes_a_computation_is_refused_and_ends_nothing(described: Any) -> None:
     """TVM takes such objects for callable, and its own pickling ends the process."""
     for value in (described, tvm.IRModule({"main": described})):
-        with pytest.raises(UserError, match="describes a computation and does not run: pass what tvm.compile makes"):
+        with pytest.raises(UserError, match=r"describes a computation and does not run: pass what tvm\.compile makes"):
             fuzz.check(tanh, value, inputs=["normal(0,1)[8]"])
 
 
