@@ -262,6 +262,17 @@ def test_one_function_that_is_exact_is_not_called_rounding(tmp_path: Path) -> No
     )
 
 
+def test_results_that_change_now_and_then_are_noticed_before_anything_is_called_wrong(tmp_path: Path) -> None:
+    calls = iter(range(10**9))
+
+    def sometimes(x: Any) -> Any:
+        return np.tanh(x) + np.float32(next(calls) % 7 == 6)
+
+    result = checked(tmp_path, tanh, sometimes)
+    assert result.verdict == "nondeterministic"
+    assert any("sometimes gives other results when it is called again" in note for note in result.notes)
+
+
 def test_what_is_longer_than_float64_is_another_dtype_and_not_random(tmp_path: Path) -> None:
     def long(x: Any) -> Any:
         return np.tanh(x.astype(np.longdouble))
