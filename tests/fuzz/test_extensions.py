@@ -51,9 +51,7 @@ def test_a_file_registers_a_backend(tmp_path: Path) -> None:
 
 
 def test_what_a_file_prints_is_no_part_of_an_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "loud.py"
-    file.write_text("print('loading')\n")
-    extensions.load_extension(file)
+    extensions.load_extension(write(tmp_path, f"{GOOD}\nprint('loading')\n"))
     assert capsys.readouterr() == ("", "loading\n")
 
 
