@@ -8,7 +8,7 @@ import importlib.util
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,8 @@ def _execute(path: Path, resolved: Path, name: str) -> None:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with redirect_stdout(sys.stderr):  # what a file prints is no part of an answer
+            spec.loader.exec_module(module)
     except UserError as error:
         raise UserError(f"extension {path}: {error}") from error
     except (Exception, SystemExit) as error:

@@ -74,8 +74,9 @@ def assert_rate_below(
     ten from 1e-1 to 1e-12. `trials`: as many as show it where none exceeds it, by default.
     """
     __tracebackhide__ = True
-    if not 0 < rate < 1 or not 0 < confidence < 1:
-        raise UserError(f"rate is {rate} and confidence {confidence}: both lie between 0 and 1")
+    for name, share in (("rate", rate), ("confidence", confidence)):
+        if not isinstance(share, int | float) or not 0 < share < 1:
+            raise UserError(f"{name} is {share!r}: use a number between 0 and 1")
     column = _column(rtol)
     n = failure_free_trials(rate, confidence) if trials is None else trials
     result, tidy = _checked(f, g, inputs=inputs, trials=n, **options)
@@ -132,6 +133,8 @@ def _checked(*functions: Function, **options: Any) -> tuple[Result, Callable[[],
 
 
 def _marks(known: Mapping[str, str] | None) -> dict[str, str]:
+    if known is not None and not isinstance(known, Mapping):
+        raise UserError(f'known is {known!r}: give names of functions and their verdicts, known={{"mine": "wrong"}}')
     marks = dict(known or {})
     for verdict in marks.values():
         if verdict not in VERDICTS:

@@ -98,6 +98,8 @@ ADAPTERS: dict[str, Adapter] = {
 
 
 def _of_torch(value: Any) -> Array:
+    if value.layout != torch.strided:
+        raise NotAnArray("sparse tensor of torch")
     tensor = value.detach().cpu().contiguous()
     if tensor.dtype == torch.bfloat16:
         bits: Array = tensor.view(torch.int16).numpy()

@@ -19,6 +19,10 @@ SHAKEN = 4
 """Copies of what a function holds, for `Called.shaken`."""
 
 
+class Unusable(TypeError):
+    """What a function returned cannot be judged. The message says what it is."""
+
+
 class Called:
     """Calls a function of `library`, which `load` gives when it is first called.
 
@@ -120,17 +124,17 @@ class Called:
         return function(*values)
 
     def ordered(self, result: Any) -> tuple[Any, ...]:
-        """What it returned, in the order of `outputs`; TypeError where one is missing."""
+        """What it returned, in the order of `outputs`; Unusable where one is missing."""
         names, values = outputs_of(result)
         if any(names) and self.outputs:
             found: Mapping[str, Any] = dict(zip(names, values, strict=True))
             if missing := [name for name in self.outputs if name not in found]:
-                raise TypeError(f"returned no {', '.join(missing)}: it has {', '.join(names)}")
+                raise Unusable(f"returned no {', '.join(missing)}: it has {', '.join(names)}")
             values = [found[name] for name in self.outputs]
         return tuple(values)
 
     def collected(self, result: Any, dtype: str) -> tuple[Array, ...]:
-        """The arrays of what it returned; TypeError says what was returned instead.
+        """The arrays of what it returned; Unusable says what was returned instead.
 
         A float of Python has no dtype of its own: it gets that of the inputs.
         """
@@ -140,7 +144,7 @@ class Called:
                 for value in self.ordered(result)
             )
         except NotAnArray as kind:
-            raise TypeError(f"returned {kind}: return an array, or a tuple or dict of arrays") from None
+            raise Unusable(f"returned {kind}: return an array, or a tuple or dict of arrays") from None
 
 
 def takes_by_name(function: Callable[..., Any], names: Sequence[str]) -> bool:
@@ -151,9 +155,18 @@ def takes_by_name(function: Callable[..., Any], names: Sequence[str]) -> bool:
 
 def parameters_of(function: Callable[..., Any]) -> list[str]:
     """Names of parameters that can be passed by name, in order; none where the signature is not known."""
+    return [p.name for p in _signature(function) if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+
+
+def places_of(function: Callable[..., Any]) -> list[str]:
+    """Names of parameters that inputs without a name fill, in order: those that can be passed by position first."""
+    found = [p for p in _signature(function) if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    return [p.name for p in sorted(found, key=lambda p: p.kind == p.KEYWORD_ONLY)]
+
+
+def _signature(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
     target = getattr(function, "forward", function)  # a torch module's __call__ takes anything
     try:
-        found = inspect.signature(target).parameters.values()
+        return list(inspect.signature(target).parameters.values())
     except (TypeError, ValueError):
         return []
-    return [p.name for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]

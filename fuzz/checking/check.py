@@ -20,8 +20,9 @@ from fuzz.campaigns.recorder import Recorder
 from fuzz.campaigns.request import CampaignSpec, ProblemSpec
 from fuzz.campaigns.run import Display, Run, Settings
 from fuzz.campaigns.spec import resolve
-from fuzz.checking import made, naming, request
+from fuzz.checking import made, naming, options, request
 from fuzz.checking.adapters import x64
+from fuzz.checking.callables import require_callable
 from fuzz.checking.known import Known
 from fuzz.checking.made import Made, Subject
 from fuzz.checking.preparing import Prepared, prepare
@@ -88,7 +89,7 @@ def check(
     dtype: str = "float32",
     seed: int = 0,
     names: Sequence[str] | None = None,
-    variants: Sequence[str] = (),
+    variants: str | Sequence[str] = (),
     gradients: bool = False,
     out: str | Path | None = None,
     call_timeout: float = 60.0,
@@ -113,19 +114,20 @@ def check(
     """
     if not functions:
         raise UserError("a check needs functions: fuzz.check(f, g, inputs=...)")
-    for function in (*functions, *(() if truth is None else (truth,))):
-        if not callable(function):
-            raise UserError(f"a {type(function).__name__} is no function: pass the functions first, inputs by name")
     every = (*functions, *(() if truth is None else (truth,)))
-    called = naming.names_of(every, None if names is None else [*names, *(() if truth is None else ("truth",))])
+    for function in every:
+        require_callable(function)
+    chosen = options.names(names)
+    called = naming.names_of(every, None if chosen is None else [*chosen, *(() if truth is None else ("truth",))])
     asked = Asked(tuple(called), every, tuple(of_function(function) for function in every))
     wanted = request.of_value(inputs, functions[0])
-    if isinstance(call_timeout, bool) or not isinstance(call_timeout, int | float) or not call_timeout > 0:
-        raise UserError(f"call_timeout is {call_timeout!r}: use a number of seconds above 0")
-    settings = Settings(workers, Limits(call=call_timeout))
+    limits = Limits(call=options.seconds("call_timeout", call_timeout, positive=True))
+    settings = Settings(options.whole("workers", workers, 1), limits)
+    patience = options.seconds("shrink", shrink, positive=False)
     path = None if out is None else Path(out)
-    what = Wanted(trials, dtype, seed, _several(variants), gradients)
-    return run_check(asked, truth is not None, wanted, what, path, settings, shrink)
+    trials, seed = options.whole("trials", trials, 1), options.whole("seed", seed, 0, 2**63 - 1)
+    what = Wanted(trials, dtype, seed, options.variants(variants), gradients)
+    return run_check(asked, truth is not None, wanted, what, path, settings, patience)
 
 
 def run_check(
@@ -177,16 +179,9 @@ def _explained(error: UserError, inputs: request.Inputs, dtype: str) -> UserErro
 def _valid(what: Wanted) -> None:
     if what.dtype not in PRECISIONS:
         raise UserError(f"dtype is {what.dtype!r}: use one of {', '.join(PRECISIONS)}")
-    if isinstance(what.trials, bool) or not isinstance(what.trials, int) or what.trials < 1:
-        raise UserError(f"trials is {what.trials!r}: use a whole number from 1 on")
-    if not 0 <= what.seed < 2**63:
-        raise UserError(f"seed is {what.seed}: use a whole number from 0 to 2^63 - 1")
+    options.whole("trials", what.trials, 1)
+    options.whole("seed", what.seed, 0, 2**63 - 1)
     expanded(what.variants)
-
-
-def _several(variants: str | Sequence[str]) -> tuple[str, ...]:
-    """Variants named in one text, with commas between, or one by one."""
-    return tuple(filter(None, map(str.strip, variants.split(",")))) if isinstance(variants, str) else tuple(variants)
 
 
 @contextlib.contextmanager
@@ -307,7 +302,7 @@ def _run(
         campaign = Campaign.create(resolve(spec), path, [file])
     run = Settings(settings.workers, settings.limits, settings.shard_trials, in_process=here)
     if Run(campaign, run, display).execute().interrupted:
-        raise KeyboardInterrupt(f"the check was interrupted; finished trials are in {path}")
+        raise KeyboardInterrupt(f"interrupted: finished trials are kept, ulpfuzz report {path} shows them")
     write_findings(open_results(path, verify=False), path)
     return campaign
 

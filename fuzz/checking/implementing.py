@@ -10,9 +10,10 @@ import numpy as np
 
 from fuzz.backends import BACKENDS, register
 from fuzz.backends.base import EVERY_FLOAT, Array, Backend, Implementation, Kernel, Request, SimpleKernel
-from fuzz.checking.adapters import ADAPTERS, outputs_of, received
+from fuzz.checking.adapters import ADAPTERS, NotAnArray, outputs_of, received
+from fuzz.checking.called import Unusable
 from fuzz.checking.naming import own_name
-from fuzz.errors import unknown
+from fuzz.errors import UserError, unknown
 from fuzz.operators import operator
 from fuzz.targets import Target
 from fuzz.trial import Cell, Session, run_trial
@@ -40,7 +41,10 @@ class _Own(Backend):
             with adapter.scope(request.dtype), np.errstate(all="ignore"):
                 sent = [adapter.send(array.copy()) for array in inputs]
                 _, values = outputs_of(self._function(*sent, **request.attributes))
-                return tuple(np.asarray(received(value), order="C") for value in values)
+                try:
+                    return tuple(np.asarray(received(value), order="C") for value in values)
+                except NotAnArray as kind:
+                    raise Unusable(f"returned {kind}: return an array, or a tuple or dict of arrays") from None
 
         return SimpleKernel(call)
 
@@ -52,6 +56,8 @@ def tested(
     contract = operator(name).contract
     if library not in ADAPTERS:
         raise unknown("library", library, ADAPTERS)
+    if settings is not None and not callable(settings):
+        raise UserError(f"settings is {settings!r}: give hypothesis.settings(...), or leave it out")
 
     def decorate(function: Callable[..., Any]) -> Callable[[], None]:
         import hypothesis

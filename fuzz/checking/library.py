@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import inspect
 import sys
 import types
@@ -22,11 +23,16 @@ def hinted(function: Callable[..., Any]) -> list[str]:
     return sorted(found, key=lambda name: (name == "numpy", list(ADAPTERS).index(name)))
 
 
-def candidates(function: Callable[..., Any]) -> list[str]:
-    """Libraries to try the function with, the likeliest first: those it names, NumPy, and what is imported already."""
+def candidates(function: Callable[..., Any]) -> Iterator[str]:
+    """Libraries to try the function with, the likeliest first: those it names, NumPy, and what is imported already.
+
+    Last, for a function that names none and calls methods only, what is installed: it is imported when asked for.
+    """
     named = hinted(function)
-    others = [name for name in ADAPTERS if name == "numpy" or name in sys.modules]
-    return list(dict.fromkeys([*named, *others]))
+    first = [*named, *(name for name in ADAPTERS if name == "numpy" or name in sys.modules)]
+    yield from dict.fromkeys(first)
+    if not named:
+        yield from (name for name in ADAPTERS if name not in first and importlib.util.find_spec(name) is not None)
 
 
 def _hints(value: Any, depth: int, seen: set[int]) -> Iterator[str]:

@@ -63,7 +63,7 @@ def _main(
         answer: tuple[str, Any] = (_DONE, prepare(every, reference, inputs, lambda what: connection.send((_AT, what))))
     except UserError as error:
         answer = (_ERROR, (str(error), True))
-    except KeyboardInterrupt as error:
+    except (KeyboardInterrupt, GeneratorExit) as error:  # a user's code, too, may raise them
         answer = (_ERROR, (f"a function ended with {type(error).__name__}", True))
     except BaseException as error:  # noqa: BLE001  # whatever it is, the parent must hear of it
         answer = (_ERROR, (f"the check could not be prepared: {type(error).__name__}: {last_line(error)}", False))

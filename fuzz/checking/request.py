@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fuzz.backends.base import Array
 from fuzz.checking.adapters import NotAnArray, received
-from fuzz.checking.called import parameters_of
+from fuzz.checking.called import places_of
 from fuzz.errors import TextError, UserError
 from strategies.contract import Shape
 from strategies.expressions import RecipeError, input_names, parse_recipe, split_input
@@ -71,7 +71,7 @@ def of_value(inputs: Any, function: Callable[..., Any]) -> Inputs:
     if isinstance(inputs, Mapping):
         return of_mapping(inputs)
     several = inputs if isinstance(inputs, list | tuple) else [inputs]
-    names = parameters_of(function)
+    names = places_of(function)
     names = names if len(names) >= len(several) else [f"x{number}" for number in range(len(several))]
     return of_mapping(dict(zip(names, several, strict=False)))
 
@@ -83,6 +83,8 @@ def of_mapping(inputs: Mapping[str, Any]) -> Inputs:
     recipes: dict[str, str] = {}
     shapes: dict[str, Shape] = {}
     for names, value in inputs.items():
+        if not isinstance(names, str):
+            raise UserError(f'{names!r} is no name of an input: write inputs={{"x": "{_EXAMPLE}"}}')
         for name in input_names(names):
             if not name.isidentifier():
                 raise UserError(f"{name!r} is no name of an input: use letters, digits and _")
@@ -134,7 +136,9 @@ def _of_array(names: str, value: Any) -> tuple[str, Shape]:
     try:
         array: Array = received(value)
     except NotAnArray as kind:
-        raise UserError(f'input {names} is a {kind}: give a recipe with a shape, "{_EXAMPLE}", or an array') from None
+        raise UserError(
+            f'input {names} is of type {kind}: give a recipe with a shape, "{_EXAMPLE}", or an array'
+        ) from None
     if len(input_names(names)) > 1:
         raise UserError(f"one array fills one input, not {names}: give one for each")
     try:

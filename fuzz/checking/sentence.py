@@ -86,8 +86,11 @@ def _agreement(lines: Sequence[Line], pairs: Sequence[PairLine], made: Made, dty
     apart = max(
         (pair.abs_max or 0.0 for pair in pairs), default=max((line.abs_max or 0.0 for line in lines), default=0)
     )
-    what = "they differ by up to" if len(lines) > 1 else "it is off by up to"
-    whole = f"{names} {'agree' if len(lines) > 1 else 'is right'}: {what} {_size(apart)} in {dtype}, which is rounding"
+    several = len({line.name for line in lines}) > 1
+    what = "they differ by up to" if several else "it is off by up to"
+    whole = f"{names} {'agree' if several else 'is right'}: {what} {_size(apart)} in {dtype}, which is rounding"
+    if all(line.verdict == "exact" for line in lines) and not several:
+        whole = f"{names} is right: every result is the number of {dtype} nearest to the truth"
     rung = max((line.rung_abs for line in lines if line.rung_abs), default=None)  # a truth has no error against itself
     other = next((line.rung_dtype for line in lines if line.rung_dtype), None)
     if rung is not None and other is not None:

@@ -11,6 +11,8 @@ import functools
 import hashlib
 import importlib
 import importlib.util
+import io
+import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,9 +20,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from fuzz.checking.callables import require_callable
 from fuzz.errors import UserError
 
 Function = Callable[..., Any]
+_STAYS = ("tvm", "tvm_ffi")
+"""Whose objects are not pickled: TVM writes its own JSON of them, and ends the process at some."""
 
 
 class Source(Struct, frozen=True):
@@ -76,7 +81,15 @@ def by_value(function: Function, name: str, folder: Path) -> Source:
     """Write the function's value into `folder`. Raises whatever pickling raises."""
     import cloudpickle
 
-    content = cloudpickle.dumps(function)
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no annotations
+        def reducer_override(self, found: Any) -> Any:
+            if type(found).__module__.partition(".")[0] in _STAYS:
+                raise pickle.PicklingError(f"a {type(found).__name__} of TVM stays in its process")
+            return super().reducer_override(found)
+
+    buffer = io.BytesIO()
+    Pickler(buffer).dump(function)
+    content = buffer.getvalue()
     path = folder / f"{name}.bin"
     path.write_bytes(content)
     return Source(value=str(path), digest=hashlib.sha256(content).hexdigest())
@@ -90,7 +103,8 @@ def restored(source: Source) -> Function:
         sys.path.insert(0, source.folder)
     where = source.file or source.module
     try:
-        module = _module_of_file(source.file) if source.file else importlib.import_module(source.module)
+        with contextlib.redirect_stdout(sys.stderr):  # what a module prints is no part of an answer
+            module = _module_of_file(source.file) if source.file else importlib.import_module(source.module)
     except ModuleNotFoundError as error:
         if error.name and (source.module == error.name or source.module.startswith(f"{error.name}.")):
             raise UserError(
@@ -105,7 +119,8 @@ def restored(source: Source) -> Function:
             raise UserError(f"{where} has no {source.qualname!r}")
         found = getattr(found, part)
     if not callable(found):
-        raise UserError(f"{source.qualname!r} of {where} is a {type(found).__name__}: name a function")
+        raise UserError(f"{source.qualname!r} of {where} is of type {type(found).__name__}: name a function")
+    require_callable(found)
     return found  # type: ignore[no-any-return]  # callable, as looked at
 
 

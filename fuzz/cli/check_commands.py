@@ -14,7 +14,7 @@ from fuzz.checking.request import of_texts
 from fuzz.checking.result import Result
 from fuzz.checking.sources import of_text
 from fuzz.cli.progress import display
-from fuzz.errors import FOUND, UserError
+from fuzz.errors import FOUND, Interrupted, UserError
 from fuzz.say import say
 from fuzz.shrinking.budget import after_run
 from results.verdicts import VERDICTS
@@ -45,7 +45,12 @@ def check(
     what = Wanted(trials, dtype, seed, chosen, gradients)
     seconds = SHRINK_SECONDS if shrink is None else after_run(shrink, 0.0)
     wanted, has_truth = of_texts(inputs), truth is not None
-    result = run_check(asked, has_truth, wanted, what, out, settings, seconds, display)
+    try:
+        result = run_check(asked, has_truth, wanted, what, out, settings, seconds, display)
+    except KeyboardInterrupt as stop:
+        if not stop.args:  # there is nothing to keep yet
+            raise
+        raise Interrupted(f"{stop}; ulpfuzz resume runs the others") from None
     for line in (_json(result) if as_json else str(result)).split("\n"):
         say(line)
     return FOUND if VERDICTS[result.verdict].finding else 0

@@ -7,7 +7,6 @@ import enum
 from msgspec import Struct
 
 from fuzz.judging.judge import Judgement
-from fuzz.judging.pairs import pair_verdict
 from fuzz.measure import Measurement
 from fuzz.thresholds import FLAG
 
@@ -38,7 +37,7 @@ class Opinion(Struct, frozen=True):
     """Whether the variant is to blame, unless a second look says otherwise."""
 
 
-def opinion(pair: Measurement, u: float, plain: Side, varied: Side, bitwise: bool) -> Opinion:
+def opinion(pair: Measurement, plain: Side, varied: Side, bitwise: bool) -> Opinion:
     """Of outputs whose bits differ. `pair` has the figures of the wrapped output against the unwrapped one.
 
     Two roundings are allowed one bound each. A variant is suspect where the two differ by more, and exactly one of
@@ -49,9 +48,10 @@ def opinion(pair: Measurement, u: float, plain: Side, varied: Side, bitwise: boo
     if pair.equal:
         return Opinion("rounding", "zeros of another sign")
     states = {plain.state, varied.state}
-    if not beyond or (bitwise and states <= {State.RIGHT}):
-        found = pair_verdict(pair, u)
-        return Opinion(_text(found.get("verdict")), str(found["detail"]))
+    if not beyond or (bitwise and states <= {State.RIGHT}):  # next to a zero, too, where relative differences are large
+        return Opinion(
+            "rounding", f"relative difference {pair.rel.largest:.2g}, rho {pair.rho.largest:.2g} of two roundings"
+        )
     size = f"differ by {pair.rho.largest:.3g} times what two roundings allow"
     if pair.nonfinite_mismatch:
         size = f"{pair.nonfinite_mismatch} of {pair.size} elements are NaN or infinite under one of the two only"
@@ -77,7 +77,3 @@ def against_truth(judged: Judgement, side: Side) -> Judgement | None:
     if side.state is State.ORDER:
         return Judgement("accumulation_order", side.why)
     return Judgement("indeterminate", side.why) if side.state is State.OPEN else None
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)

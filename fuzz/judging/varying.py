@@ -117,7 +117,7 @@ class Varying:
         else:
             yield row | rows.verdict(alone)
         pair = self._compare(output)(values, plain.values[output])
-        found = opinion(pair, yardstick.u, before, side, named(name).bitwise(self._bench.contract))
+        found = opinion(pair, before, side, named(name).bitwise(self._bench.contract))
         verdict, told = found.verdict, found.detail
         if found.suspect:
             looked = self._second_look(name, output, values, plain.values[output], side)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import multiprocessing
 import signal
 from collections.abc import Callable
@@ -31,7 +32,7 @@ class Child:
 
     def receive(self, seconds: float) -> Any:
         """The next message; TimeoutError or EOFError where there is none."""
-        if not self._ours.poll(seconds):
+        if not self._ours.poll(None if math.isinf(seconds) else seconds):
             raise TimeoutError
         return self._ours.recv()
 

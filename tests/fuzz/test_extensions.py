@@ -50,6 +50,11 @@ def test_a_file_registers_a_backend(tmp_path: Path) -> None:
     assert BACKENDS["mine"].implementations["exp"][0].name == "exp"
 
 
+def test_what_a_file_prints_is_no_part_of_an_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    extensions.load_extension(write(tmp_path, f"{GOOD}\nprint('loading')\n"))
+    assert capsys.readouterr() == ("", "loading\n")
+
+
 def test_loading_again_is_harmless(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD)
     assert extensions.load_extension(path) == extensions.load_extension(path) == ["mine"]

@@ -181,6 +181,10 @@ def text(x: Any) -> Any:
     return "text"
 
 
+def sparse(x: Any) -> Any:
+    return torch.tanh(x).to_sparse()
+
+
 def complex_(x: Any) -> Any:
     return np.tanh(x) + 0j
 
@@ -191,7 +195,8 @@ def complex_(x: Any) -> Any:
         (broadcast, r"NumPy would broadcast them to \[40, 40\]"),
         (nothing_at_all, "returned None: return an array"),
         (refuses, "ValueError: not today"),
-        (text, "returned str: return an array"),
+        (text, r"text called with x\[40\] \(by name, float32\): returned str: return an array"),
+        (sparse, "returned sparse tensor of torch: return an array"),
         (complex_, "returned complex64"),
         (two_outputs, "tanh returns 1 arrays and two_outputs 2"),
     ],
@@ -215,9 +220,24 @@ def test_functions_that_cannot_be_compared_are_refused_in_a_line(
         ({"inputs": {"x": "normal(0,1)[3,a]"}}, "is no shape"),
         ({"inputs": {"x": "normal(0,1)[0]"}}, "no elements"),
         ({"inputs": {"x": "norml(0,1)[3]"}}, "norml"),
-        ({"inputs": {"x": object()}}, "input x is a object"),
+        ({"inputs": {"x": object()}}, "input x is of type object"),
         ({"names": ["a", "b"]}, "2 names for 1 functions"),
         ({"names": ["numpy"]}, "is the name of a backend"),
+        ({"names": [1]}, r"names is \[1\]: give a list of texts"),
+        ({"names": "tanh"}, "names is 'tanh': give a list"),
+        ({"trials": "10"}, "trials is '10': use a whole number from 1 on"),
+        ({"trials": True}, "trials is True"),
+        ({"seed": "1"}, r"seed is '1': use a whole number from 0 to 2\^63 - 1"),
+        ({"seed": 1.5}, "seed is 1.5"),
+        ({"seed": 2**63}, "seed is 9223372036854775808"),
+        ({"workers": 0}, "workers is 0: use a whole number from 1 on"),
+        ({"workers": "2"}, "workers is '2'"),
+        ({"shrink": "5s"}, "shrink is '5s': use a number of seconds from 0 on"),
+        ({"shrink": -1}, "shrink is -1"),
+        ({"call_timeout": "5"}, "call_timeout is '5': use a number of seconds above 0"),
+        ({"call_timeout": float("nan")}, "call_timeout is nan"),
+        ({"variants": 3}, "variants is 3: name them"),
+        ({"inputs": {1: "normal(0,1)[3]"}}, "1 is no name of an input"),
     ],
 )
 def test_bad_requests_are_refused_in_a_line(tmp_path: Path, options: dict[str, Any], words: str) -> None:
@@ -225,10 +245,47 @@ def test_bad_requests_are_refused_in_a_line(tmp_path: Path, options: dict[str, A
         checked(tmp_path, tanh, **options)
 
 
+def test_inputs_without_names_fill_what_goes_by_position(tmp_path: Path) -> None:
+    """The first parameter of a ufunc cannot be named; `out` can, and is none of the inputs."""
+    options: dict[str, Any] = {"inputs": "normal(0,1)[8]", "variants": None, "seed": np.int64(1)}
+    assert checked(tmp_path, tanh).ok
+    assert fuzz.check(np.tanh, trials=2, shrink=0, out=tmp_path / "u", call_timeout=float("inf"), **options).ok
+
+
+def test_one_function_that_is_exact_is_not_called_rounding(tmp_path: Path) -> None:
+    def twice(x: Any) -> Any:
+        return x + x
+
+    assert (
+        checked(tmp_path, twice).sentence
+        == "twice is right: every result is the number of float32 nearest to the truth."
+    )
+
+
+def test_results_that_change_now_and_then_are_noticed_before_anything_is_called_wrong(tmp_path: Path) -> None:
+    calls = iter(range(10**9))
+
+    def sometimes(x: Any) -> Any:
+        return np.tanh(x) + np.float32(next(calls) % 7 == 6)
+
+    result = checked(tmp_path, tanh, sometimes)
+    assert result.verdict == "nondeterministic"
+    assert any("sometimes gives other results when it is called again" in note for note in result.notes)
+
+
+def test_what_is_longer_than_float64_is_another_dtype_and_not_random(tmp_path: Path) -> None:
+    def long(x: Any) -> Any:
+        return np.tanh(x.astype(np.longdouble))
+
+    result = checked(tmp_path, tanh, long)
+    assert result.verdict == "dtype_mismatch"
+    assert not any("when it is called again" in note for note in result.notes)
+
+
 def test_what_is_no_function_is_refused() -> None:
     with pytest.raises(UserError, match="a check needs functions"):
         fuzz.check(inputs={"x": "normal(0,1)[3]"})
-    with pytest.raises(UserError, match="a int is no function"):
+    with pytest.raises(UserError, match="int is no function"):
         fuzz.check(3, inputs={"x": "normal(0,1)[3]"})  # type: ignore[arg-type]
 
 
@@ -260,6 +317,23 @@ def test_gradients_are_compared_too(tmp_path: Path) -> None:
     }
     assert [pair.gradient for pair in result.pairs] == [False, True]
     assert result.sentence.startswith("whole and gradient of detached are different functions")
+
+
+def test_a_gradient_that_is_cut_off_says_what_cuts_it(tmp_path: Path) -> None:
+    def cut(x: Any) -> Any:
+        return torch.tanh(x.detach())
+
+    result = checked(tmp_path, cut, gradients=True)
+    assert result.verdict == "raised"
+    assert "no gradient flows from the outputs to the inputs" in result.sentence
+    assert "detach(), no_grad(), NumPy or integers inside" in result.sentence
+
+
+def test_an_output_without_gradient_does_not_hide_that_of_another(tmp_path: Path) -> None:
+    def both(x: Any) -> Any:
+        return torch.tanh(x), x.detach() * 2
+
+    assert checked(tmp_path, both, gradients=True).ok
 
 
 def test_the_gradient_of_a_traced_truth_has_its_bound(tmp_path: Path) -> None:

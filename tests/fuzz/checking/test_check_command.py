@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from running import Cli
@@ -25,6 +27,13 @@ def hangs(x):
 
 def dies(x):
     ctypes.string_at(8)
+
+def slow(x):
+    time.sleep(0.05)
+    return np.tanh(x)
+
+def methods(x):
+    return x.sigmoid().clamp(min=0.25)
 """
 INPUT = ("--input", "x=normal(0,1)[30]", "--trials", "5")
 
@@ -56,6 +65,34 @@ def test_the_answer_as_json(cli: Cli) -> None:
     ran = cli("check", "mine:right", *INPUT, "--json", "--out", "c")
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout)["verdict"] in ("exact", "rounding")
+
+
+def test_ctrl_c_says_where_the_trials_are(cli: Cli) -> None:
+    arguments = ["check", "mine:slow", *INPUT[:2], "--trials", "5000", "--out", "c"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fuzz.cli", *arguments], cwd=cli.folder, stderr=subprocess.PIPE, text=True
+    )
+    waited = time.monotonic() + 60
+    while not list((cli.folder / "c").glob("log.jsonl")) and time.monotonic() < waited:
+        time.sleep(0.1)
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "finished trials are kept, ulpfuzz report c shows them; ulpfuzz resume runs the others" in told
+
+
+def test_what_a_module_prints_is_no_part_of_the_answer(cli: Cli) -> None:
+    (cli.folder / "loud.py").write_text("print('loading')\n" + MINE)
+    ran = cli("check", "loud.py:right", *INPUT, "--json", "--out", "c")
+    assert json.loads(ran.stdout)["verdict"] in ("exact", "rounding")
+
+
+def test_a_function_that_calls_methods_only_gets_arrays_that_have_them(cli: Cli) -> None:
+    """Nothing names torch, and nothing has imported it."""
+    ran = cli("check", "mine:methods", *INPUT, "--out", "c", "--json", "--no-shrink", "--call-timeout", "inf")
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["lines"][0]["library"] == "torch"
 
 
 @pytest.mark.parametrize(

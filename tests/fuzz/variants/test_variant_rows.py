@@ -159,7 +159,7 @@ def test_rounding_of_another_order_is_rounding() -> None:
 
     rows = _rows(kernel, ["batch[1]"], operator="sum", dims={"rows": 6, "n": 257}, trials=3)
     (verdicts,) = [{row["verdict"] for row in rows if row["against"] != "truth"}]
-    assert verdicts <= {"rounding", "ill_conditioned"}
+    assert verdicts == {"rounding"}
 
 
 def test_a_result_that_may_be_one_number_only_may_not_change_a_bit() -> None:
