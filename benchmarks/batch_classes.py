@@ -11,18 +11,22 @@ classes differ, or a largest difference by more than its last digits.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+for library in ("OMP", "OPENBLAS", "MKL", "TVM"):  # before anything is imported: as in a campaign's workers
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
-import results
-from fuzz.operators import operator
-from strategies import draw
-from strategies.problem import problem_from_plain
+import numpy as np  # noqa: E402
+
+import results  # noqa: E402
+from fuzz.operators import operator  # noqa: E402
+from strategies import draw  # noqa: E402
+from strategies.problem import problem_from_plain  # noqa: E402
 
 Arrays = Mapping[str, Any]
 Network = Callable[[Any, Any], Any]
