@@ -61,7 +61,7 @@ def _places(lines: Sequence[tuple[int, int]]) -> list[Place]:
 
 
 def _numbers(results: Results, places: dict[tuple[str, str], list[Place]]) -> dict[tuple[str, str], Any]:
-    """All numbers in the buckets that are asked for, sorted, by target and figure; those of other targets' buckets are
+    """All numbers in the buckets that are asked for, by target and figure; those of other targets' buckets are
     among them."""
     asked: dict[str, set[int]] = {figure: set() for figure in FIGURES}
     for (_, figure), own in places.items():
@@ -76,7 +76,7 @@ def _numbers(results: Results, places: dict[tuple[str, str], list[Place]]) -> di
         import numpy as np
 
         for target, numbers in zip(table.column("target").to_pylist(), table.column("numbers"), strict=True):
-            found[target, figure] = np.sort(np.from_dlpack(numbers.values))
+            found[target, figure] = np.from_dlpack(numbers.values)
     return found
 
 
@@ -106,6 +106,8 @@ def _values(
         if bucket in ALONE:
             found.append(ALONE[bucket])
             continue
-        own = numbers[target, figure]
-        found.append(float(own[own.searchsorted(interval(bucket)[0]) + smaller]))
+        several, (low, high) = numbers[target, figure], interval(bucket)
+        own = several[(several >= low) & (several < high)]
+        own.partition(smaller)
+        found.append(float(own[smaller]))
     return tuple(found)
