@@ -30,9 +30,11 @@ class Told(Struct, frozen=True, kw_only=True):
     trials: int | None
     """In each campaign, or of one's own against a published count; None where no number suffices."""
     approximate_power: float | None
-    """At that number, by the normal approximation that it comes from."""
+    """At that number, by the normal approximation."""
     exact_power: float | None
     """At that number, summed over all outcomes; None where there are too many of them."""
+    raised: bool
+    """Whether the number is not that of the normal approximation, whose exact power is less than asked for."""
 
 
 class Excluded(Struct, frozen=True, kw_only=True):
@@ -74,8 +76,12 @@ def to_tell(
         other = published[1]
     facts = {"rate": rate, "against": against, "published": published, "power": power, "tests": tests}
     approximate = exact = None
+    raised = False
     if trials is not None and other is not None:
         approximate = power_of_comparison(rate, trials, against, other, significance)
+        fewer = max(trials - 1, 1)
+        before = power_of_comparison(rate, fewer, against, other if published else fewer, significance)
+        raised = approximate < power or (trials > 1 and before >= power)
         exact = exact_power(rate, trials, against, other, significance)
     return Told(
         **facts,  # type: ignore[arg-type]
@@ -83,6 +89,7 @@ def to_tell(
         trials=trials,
         approximate_power=approximate,
         exact_power=exact,
+        raised=raised,
     )
 
 

@@ -102,7 +102,10 @@ def against_published(results: Results, text: str) -> AgainstPublished:
     found = list(_intervals(results, by))
     if not found:
         raise InvalidRate("no trial of this campaign has an output to measure: there is no rate to compare")
-    compared = [compare_with_published(own.k, own.n, *counts) for _, own in found]
+    try:
+        compared = [compare_with_published(own.k, own.n, *counts) for _, own in found]
+    except ValueError as error:
+        raise InvalidRate(str(error)) from None
     adjusted = false_discovery([one.p for one in compared], METHOD)
     lines = tuple(
         PublishedLine(name, own, one, p if p is not None else 1.0)

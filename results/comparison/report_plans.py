@@ -39,11 +39,7 @@ def _print_told(told: Told, console: Console) -> None:
         style="bold",
         indent=0,
     )
-    say(
-        console,
-        "How: the smallest number at which the normal approximation to the power of the chi-square test (Fleiss, Levin "
-        f"and Paik) reaches {short(told.power)}; there it is {told.approximate_power:.3f}. {_exact(told)}",
-    )
+    say(console, f"How: {_how(told)}")
     level = f"{short(told.significance)}, two-sided"
     if told.tests > 1:
         level += f": 0.05 shared by {count(told.tests)} tests, the family that `compare` adjusts for"
@@ -60,6 +56,20 @@ def _print_told(told: Told, console: Console) -> None:
             "`compare` makes about three tests for each operator, dtype and target and adjusts for them: plan for its "
             "headline with --tests N.",
         )
+
+
+def _how(told: Told) -> str:
+    power = short(told.power)
+    if told.raised and told.exact_power is not None:
+        return (
+            f"a number at which the exact power of the test, summed over all outcomes, reaches {power}, and with one "
+            f"trial less does not; there it is {told.exact_power:.3f}. The normal approximation (Fleiss, Levin and "
+            "Paik) is content with fewer, but so few events are not normal."
+        )
+    return (
+        "the smallest number at which the normal approximation to the power of the chi-square test (Fleiss, Levin and "
+        f"Paik) reaches {power}; there it is {told.approximate_power:.3f}. {_exact(told)}"
+    )
 
 
 def _exact(told: Told) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def error_probability(confidence: float) -> float:
     """1 - confidence; ValueError unless it lies between 0 and 1."""
@@ -11,9 +13,9 @@ def error_probability(confidence: float) -> float:
 
 
 def check_counts(k: int, n: int) -> None:
-    """ValueError unless 0 <= k <= n and n > 0."""
-    if not 0 <= k <= n or n == 0:
-        raise ValueError(f"{k} events in {n} trials: needs 0 <= events <= trials and at least one trial")
+    """ValueError unless both are whole numbers, 0 <= k <= n and n > 0."""
+    if not 0 <= k <= n or n == 0 or n == math.inf or k % 1 or n % 1:
+        raise ValueError(f"{k} events in {n} trials: needs whole numbers, 0 <= events <= trials and at least one trial")
 
 
 def check_rate(rate: float, what: str = "the rate") -> float:

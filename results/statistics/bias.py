@@ -64,13 +64,17 @@ def signed_bias(means: Values, *, trials: int, confidence: float = 0.95) -> Bias
             "pooled they find a bias that is none; give the mean of each trial, one value a trial"
         )
     values = sample(means, "signed bias", least=3)
-    mean, spread = float(values.mean()), float(values.std(ddof=1) / trials**0.5)
-    if np.ptp(values) == 0:
-        same = float(mean == 0)
-        return Bias(trials, mean, mean, mean, confidence, same, _signed_rank(values))
+    if values.min() == values.max():
+        mean = float(values[0])
+        return Bias(trials, mean, mean, mean, confidence, float(mean == 0), _signed_rank(values))
+    # Divided by the largest first: squares of 1e-200 would vanish, those of 1e200 overflow.
+    unit = float(np.abs(values).max())
+    scaled = values / unit
+    mean, spread = float(scaled.mean()), float(scaled.std(ddof=1) / trials**0.5)
     reach = float(stdtrit(trials - 1, 1 - tail)) * spread
     p = float(2 * stdtr(trials - 1, -abs(mean) / spread))
-    return Bias(trials, mean, mean - reach, mean + reach, confidence, p, _signed_rank(values))
+    low, high = (mean - reach) * unit, (mean + reach) * unit
+    return Bias(trials, mean * unit, low, high, confidence, p, _signed_rank(scaled))
 
 
 def _signed_rank(values: Floats) -> float:

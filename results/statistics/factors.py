@@ -124,11 +124,12 @@ def _ordered(name: str, values: Floats, levels: Levels, resamples: int, seed: in
     from results.statistics.samples import sample
 
     try:
-        x = sample(np.asarray(levels, np.float64), f"ordered factor {name!r}")
-    except (TypeError, OverflowError):
+        numbers = np.asarray(levels, np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"ordered factor {name!r} holds something that is no number: leave it out of `ordered`"
         ) from None
+    x = sample(numbers, f"ordered factor {name!r}")
     cells, different = len(values), len(np.unique(x))
     if different < 2 or np.ptp(values) == 0:
         return FactorEffect(name, "Spearman", cells, different, None, None, "Spearman's rho", None)

@@ -10,18 +10,27 @@ import math
 from collections.abc import Callable
 
 from results.statistics.arguments import check_counts, check_rate, error_probability
-from results.statistics.proportions import compare_with_published, likely_counts
+from results.statistics.proportions import compare_with_published, likely_counts, likely_range
 
 _MOST = 10**15
 _MOST_PAIRS = 200_000
+_MOST_EXACT = 20_000
+_GROWTH = 8
+"""Numbers are raised by an eighth until they are enough."""
+_ROUGH = 0.02
+"""What the normal approximation may be off by where there are too many outcomes to sum."""
 
 
 def failure_free_trials(rate: float, confidence: float = 0.95) -> int:
     """Trials without a failure that exclude rates of `rate` and more: 299 for 1e-2, 29,956 for 1e-4.
 
-    The smallest n with (1 - rate)^n <= 1 - confidence, the inverse of `proportions.one_sided_upper(0, n)`.
+    The smallest n with (1 - rate)^n <= 1 - confidence, the inverse of `proportions.one_sided_upper(0, n)`. ValueError
+    for a rate so small that they are more than 10^15.
     """
-    return math.ceil(math.log(error_probability(confidence)) / math.log1p(-check_rate(rate)) - 1e-9)
+    trials = math.log(error_probability(confidence)) / math.log1p(-check_rate(rate))
+    if trials > _MOST:
+        raise ValueError(f"the rate is {rate!r}: more than {_MOST:.0e} trials would be needed; give a larger one")
+    return math.ceil(trials - 1e-9)
 
 
 def power_of_comparison(p1: float, n1: int, p2: float, n2: int, significance: float = 0.05) -> float:
@@ -53,20 +62,27 @@ def exact_power(p1: float, n1: int, p2: float, n2: int, significance: float = 0.
     Counts whose probability is below 1e-9 together are left out. None where more than 200,000 pairs remain: there the
     normal approximation is good.
     """
-    (one, likely_one), (other, likely_other) = (likely_counts(_share(p), n) for p, n in ((p1, n1), (p2, n2)))
-    if len(one) * len(other) > _MOST_PAIRS:
+    if len(likely_range(_share(p1), n1)) * len(likely_range(_share(p2), n2)) > _MOST_PAIRS:
         return None
+    (one, likely_one), (other, likely_other) = (likely_counts(p, n) for p, n in ((p1, n1), (p2, n2)))
     called = [[compare_with_published(int(a), n1, int(b), n2).p < significance for b in other] for a in one]
     return float(likely_one @ called @ likely_other)
 
 
 def trials_to_tell(p1: float, p2: float, power: float = 0.8, significance: float = 0.05) -> int:
     """Trials in each of two campaigns, so that rates p1 and p2 are told apart with this probability: 3,062 for 0.0076
-    against 0.0152 at 80 %. ValueError where the rates are equal. See `power_of_comparison`."""
+    against 0.0152 at 80 %. ValueError where the rates are equal.
+
+    By `power_of_comparison`; where that promises too much, since a few events are not normal, more, until `exact_power`
+    is reached.
+    """
     if p1 == p2:
         raise ValueError(f"both rates are {p1!r}: no number of trials tells equal rates apart")
     check_rate(power, "the power")
-    return _least(lambda n: power_of_comparison(p1, n, p2, n, significance) >= power)
+    about = _least(lambda n: power_of_comparison(p1, n, p2, n, significance) >= power)
+    enough = _reached(about, power, lambda n: exact_power(p1, n, p2, n, significance))
+    assert enough is not None  # the power of ever larger samples tends to 1, whatever the rates
+    return enough
 
 
 def trials_against_published(
@@ -74,8 +90,8 @@ def trials_against_published(
 ) -> int | None:
     """Own trials that tell a true `rate` from a published k/n with this probability; None where no number does.
 
-    The published rate stays as uncertain as its own trials left it, however many are run now. See
-    `power_of_comparison`, which takes k/n for the true rate there.
+    The published rate stays as uncertain as its own trials left it, however many are run now. As `trials_to_tell`, with
+    k/n for the true rate there.
     """
     check_counts(published_k, published_n)
     check_rate(power, "the power")
@@ -86,7 +102,9 @@ def trials_against_published(
     def enough(n: int) -> bool:
         return power_of_comparison(rate, n, published, published_n, significance) >= power
 
-    return _least(enough) if enough(_MOST) else None
+    if not enough(_MOST):
+        return None
+    return _reached(_least(enough), power, lambda n: exact_power(rate, n, published, published_n, significance))
 
 
 def mcnemar_power(disagreements: int, share: float, significance: float = 0.05) -> float:
@@ -112,14 +130,16 @@ def disagreements_to_tell(share: float, power: float = 0.8, significance: float 
     """Disagreements from which on `paired.compare_trials` finds a share other than 0.5 with this probability.
 
     The power of an exact test falls by a little whenever its limit moves; this is the number after which it no longer
-    falls below `power`. Divide by the share of trials on which the backends disagree for the number of trials.
-    ValueError for a share of 0.5.
+    falls below `power`; above 20,000, where it falls by less than 0.01, that of its normal approximation. Divide by the
+    share of trials on which the backends disagree for the number of trials. ValueError for a share of 0.5.
     """
     if share == 0.5:
         raise ValueError("a share of 0.5 means that neither backend is worse: no number of trials tells them apart")
     check_rate(power, "the power")
     # The normal approximation is within a fifth; the power rises over any interval of that length.
     about = _least(lambda n: _mcnemar_normal(n, share, significance) >= power)
+    if about > _MOST_EXACT:
+        return about
     most = math.ceil(about * 1.5) + 60
     return max(n for n in range(1, most) if mcnemar_power(n, share, significance) < power) + 1
 
@@ -137,6 +157,28 @@ def _share(rate: float) -> float:
     if not 0 <= rate <= 1:
         raise ValueError(f"the rate is {rate!r}: give a number from 0 to 1")
     return rate
+
+
+def _reached(about: int, power: float, exact: Callable[[int], float | None]) -> int | None:
+    """`about`, or a number above it at which the exact power is reached, with the one before it short of it.
+
+    Where the outcomes of a number are too many to sum up, events are enough for the approximation behind `about`. None
+    where the power stays clearly below as far as it can be summed: more trials of one side do not help.
+    """
+    low, found = about, exact(about)
+    if found is None or found >= power:
+        return about
+    high = low
+    while found < power:
+        low, high, last = high, high + high // _GROWTH + 1, found
+        found = exact(high)
+        if found is None:
+            return high if last >= power - _ROUGH else None
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = exact(middle)
+        low, high = (low, middle) if found is not None and found >= power else (middle, high)
+    return high
 
 
 def _least(enough: Callable[[int], bool]) -> int:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 SMALLEST_EXPECTED = 5.0
 """Smallest expected count at which the chi-square distribution is trusted (Cochran 1954)."""
 
+MOST_OUTCOMES = 20_000_000
+"""Pairs of counts that are summed over at most, in half a gigabyte."""
+
 SIGNIFICANCE = 0.05
 """p below this is called a difference."""
 
@@ -140,7 +143,8 @@ def compare_with_published(k1: int, n1: int, k2: int, n2: int) -> Comparison:
     Testing the own count against the fixed rate k2/n2 would forget that: its size is 0.155 at 5000 against 5000
     (0.05 nominal). Used instead: the chi-square test without continuity correction where every expected count is at
     least 5, otherwise the same statistic with its distribution summed over all counts at the common rate that was seen
-    (Storer and Kim, J. Am. Stat. Assoc. 85 (1990) 146-155). For the ratio of the rates see `risk_ratio`.
+    (Storer and Kim, J. Am. Stat. Assoc. 85 (1990) 146-155). For the ratio of the rates see `risk_ratio`. ValueError
+    for impossible counts, and for a handful of trials against 10^10 and more, whose counts are too many to sum over.
     """
     check_counts(k1, n1)
     check_counts(k2, n2)
@@ -175,7 +179,13 @@ def _summed(k1: int, n1: int, k2: int, n2: int) -> float:
     events = k1 + k2
     if events in (0, n1 + n2):
         return 1.0
-    (x1, p1), (x2, p2) = (likely_counts(events / (n1 + n2), n) for n in (n1, n2))
+    rate = events / (n1 + n2)
+    if math.prod(len(likely_range(rate, n)) for n in (n1, n2)) > MOST_OUTCOMES:
+        raise ValueError(
+            f"{k1} of {n1} against {k2} of {n2}: the outcomes of {max(n1, n2)} trials are too many to sum over; give "
+            "the larger count as one of 1e9 trials at most"
+        )
+    (x1, p1), (x2, p2) = (likely_counts(rate, n) for n in (n1, n2))
     total = x1[:, None] + x2
     skew = x1[:, None] * (n2 - x2) - (n1 - x1[:, None]) * x2
     statistic = skew**2 / np.maximum(total * (n1 + n2 - total), 1)
@@ -184,17 +194,21 @@ def _summed(k1: int, n1: int, k2: int, n2: int) -> float:
     return min(1.0, float(p1 @ as_far @ p2))
 
 
-def likely_counts(rate: float, n: int) -> tuple[Floats, Floats]:
-    """Counts of n independent trials and their probabilities, without tails that have less than 1e-9 together.
+def likely_range(rate: float, n: int) -> range:
+    """The counts of `likely_counts`: 7 standard deviations and 25 on either side; Bernstein's inequality leaves 2e-11
+    beyond."""
+    check_counts(0, n)
+    reach = 7 * math.sqrt(n * rate * (1 - rate)) + 25
+    return range(max(0, math.floor(n * rate - reach)), min(n, math.ceil(n * rate + reach)) + 1)
 
-    7 standard deviations and 25 on either side: Bernstein's inequality leaves 2e-11 beyond.
-    """
+
+def likely_counts(rate: float, n: int) -> tuple[Floats, Floats]:
+    """Counts of n independent trials and their probabilities, without tails that have less than 1e-9 together."""
     import numpy as np
     from scipy.special import betaln, xlog1py, xlogy
 
-    check_counts(0, n)
-    reach = 7 * math.sqrt(n * rate * (1 - rate)) + 25
-    k = np.arange(max(0, math.floor(n * rate - reach)), min(n, math.ceil(n * rate + reach)) + 1, dtype=np.float64)
+    counts = likely_range(rate, n)
+    k = np.arange(counts.start, counts.stop, dtype=np.float64)
     log = xlogy(k, rate) + xlog1py(n - k, -rate) - betaln(k + 1, n - k + 1) - math.log(n + 1)
     return k, np.exp(log)
 

@@ -70,3 +70,12 @@ def test_what_cannot_be_planned() -> None:
         to_tell(0.1, 0.2, 0.8, tests=0)
     with pytest.raises(ValueError, match="the power is 1"):
         to_tell(0.1, 0.2, 1.0)
+
+
+def test_a_raised_number_says_why() -> None:
+    few = to_tell(0.1, 0.0, 0.8, published=(0, 100))
+    assert few.raised
+    text = " ".join(said(Planned(few)).split())
+    assert "a number at which the exact power of the test, summed over all outcomes, reaches 0.8" in text
+    assert "content with fewer" in text
+    assert not to_tell(0.0076, 0.0152, 0.8).raised

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -128,10 +130,17 @@ def test_the_ratio_of_rates_is_scipys(counts: tuple[int, int, int, int], confide
     assert found.confidence == confidence
 
 
+def test_outcomes_too_many_to_sum_over_are_refused() -> None:
+    with pytest.raises(ValueError, match="are too many to sum over"):
+        compare_with_published(1, 3, 10**14, 10**15)
+    few, many = (compare_with_published(1, 3, 10**digits, 10 ** (digits + 1)).p for digits in (5, 6))
+    assert few == pytest.approx(many, rel=1e-3)
+
+
 def test_ratios_without_an_event() -> None:
     assert risk_ratio(0, 10, 5, 10) == Ratio(0, None, None, 0.95)
     assert risk_ratio(5, 10, 0, 10) == Ratio(None, None, None, 0.95)
-    with pytest.raises(ValueError, match="needs 0 <= events <= trials"):
+    with pytest.raises(ValueError, match="0 <= events <= trials"):
         risk_ratio(5, 10, 1, 0)
     with pytest.raises(ValueError, match="give a number between 0 and 1"):
         risk_ratio(5, 10, 0, 10, 95)
@@ -148,7 +157,10 @@ def test_the_sentence_names_the_test() -> None:
 @pytest.mark.parametrize(("k", "n"), [(-1, 5), (6, 5), (0, 0)])
 def test_impossible_counts_are_refused(k: int, n: int) -> None:
     for ask in (rate_interval, one_sided_upper):
-        with pytest.raises(ValueError, match="needs 0 <= events <= trials"):
+        with pytest.raises(ValueError, match="0 <= events <= trials"):
             ask(k, n)
+    for part in ((1.5, 5), (1, 5.5), (1, math.inf), (math.nan, 5)):
+        with pytest.raises(ValueError, match="needs whole numbers"):
+            rate_interval(*part)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="give a number between 0 and 1"):
         rate_interval(1, 5, 95)

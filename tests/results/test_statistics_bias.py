@@ -31,6 +31,17 @@ def test_students_sleep_data() -> None:
     assert found.differs
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e300, 5e-321])
+def test_errors_of_any_size(unit: float) -> None:
+    values = np.array([1.0, 2.0, -1.0, 4.0, 3.0])
+    found, usual = signed_bias(values * unit, trials=5), signed_bias(values, trials=5)
+    assert found.p == pytest.approx(usual.p, rel=1e-2)
+    assert found.wilcoxon_p == usual.wilcoxon_p
+    assert (found.mean, found.low, found.high) == pytest.approx(
+        (usual.mean * unit, usual.low * unit, usual.high * unit), rel=1e-2
+    )
+
+
 def test_pooled_elements_are_refused() -> None:
     elements = np.zeros((5, 40))
     for pooled in (elements, elements.ravel()):

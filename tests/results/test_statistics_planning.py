@@ -11,6 +11,7 @@ from scipy import stats
 from results.statistics.paired import compare_trials
 from results.statistics.planning import (
     disagreements_to_tell,
+    exact_power,
     failure_free_trials,
     mcnemar_power,
     power_of_comparison,
@@ -33,7 +34,7 @@ def test_other_confidence() -> None:
 
 def test_trials_a_side_by_the_formula_of_fleiss() -> None:
     """n = (z_a sqrt(2 p q) + z_b sqrt(p1 q1 + p2 q2))^2 / (p1 - p2)^2, p the mean rate."""
-    for one, other in ((0.0076, 0.0152), (0.0076, 0.0038), (0.001, 0.002), (0.3, 0.5)):
+    for one, other in ((0.0076, 0.0152), (0.0076, 0.0038), (0.001, 0.002)):
         p = (one + other) / 2
         z_a, z_b = stats.norm.ppf(0.975), stats.norm.ppf(0.8)
         root = z_a * math.sqrt(2 * p * (1 - p)) + z_b * math.sqrt(one * (1 - one) + other * (1 - other))
@@ -41,6 +42,7 @@ def test_trials_a_side_by_the_formula_of_fleiss() -> None:
         assert trials_to_tell(other, one) == trials_to_tell(one, other)
     assert trials_to_tell(0.0076, 0.0152) == 3062
     assert trials_to_tell(0.0076, 0.0152, power=0.9) > 4000
+    assert trials_to_tell(0.3, 0.5) == 94  # 93 by the formula, which have a power of 0.799
 
 
 def test_power_against_every_outcome() -> None:
@@ -81,6 +83,12 @@ def test_disagreements_from_which_on_the_power_holds(share: float) -> None:
     assert mcnemar_power(n - 1, share) < 0.8
 
 
+def test_a_share_next_to_a_half_takes_the_normal_approximation() -> None:
+    n = disagreements_to_tell(0.501)
+    assert n == pytest.approx(1.962e6, rel=0.01)
+    assert mcnemar_power(n, 0.501) == pytest.approx(0.8, abs=0.005)
+
+
 def test_bad_arguments() -> None:
     for ask in (lambda: failure_free_trials(0), lambda: failure_free_trials(1), lambda: failure_free_trials(math.nan)):
         with pytest.raises(ValueError, match="give a number between 0 and 1"):
@@ -97,3 +105,29 @@ def test_bad_arguments() -> None:
         disagreements_to_tell(0.5)
     with pytest.raises(ValueError, match="too close to tell apart"):
         trials_to_tell(0.5, 0.5 + 1e-9)
+
+
+@pytest.mark.parametrize(("one", "other"), [(0.1, 0.9), (0.0, 1.0), (0.2, 0.8), (0.001, 0.05)])
+def test_few_events_have_the_power_they_are_promised(one: float, other: float) -> None:
+    """Where the normal approximation promises too much the number is raised: 5 trials of 0.1 and 0.9 have 0.74."""
+    n = trials_to_tell(one, other)
+    power = exact_power(one, n, other, n)
+    assert power is not None
+    assert power >= 0.8
+    assert n < 400
+
+
+def test_a_published_count_without_an_event_needs_more_than_one_trial() -> None:
+    """With a single trial the test calls a difference where that trial fails: with probability 0.1, not 0.8."""
+    n = trials_against_published(0.1, 0, 100)
+    assert n is not None
+    called = [k for k in range(n + 1) if compare_with_published(k, n, 0, 100).differs]
+    assert sum(stats.binom.pmf(k, n, 0.1) for k in called) >= 0.8
+    fewer = [k for k in range(n) if compare_with_published(k, n - 1, 0, 100).differs]
+    assert sum(stats.binom.pmf(k, n - 1, 0.1) for k in fewer) < 0.8
+    assert trials_against_published(0.1, 0, 30) is None  # 0.9^30: even certainty about 0.1 does not refute it
+
+
+def test_a_rate_below_all_reason() -> None:
+    with pytest.raises(ValueError, match="more than 1e\\+15 trials would be needed"):
+        failure_free_trials(1e-300)
