@@ -42,6 +42,12 @@ FOUND = {
 REFUSED = {("several_plans", "tolerance"): "its campaigns have different plans"}
 """Questions that these campaigns do not answer, with the reason."""
 
+NOT_COMPARED = {"no_rows", "all_unsupported", "hostile"}
+"""Nothing of these ran where the healthy one did: `compare` prints what it knows, and ends with 2."""
+
+NO_TOLERANCE = {"nan_only", "nan_outputs", "all_crashed", "all_unsupported"}
+"""Every target has findings, or nothing to measure."""
+
 FEW = {"no_rows", "nan_only", "all_crashed", "mixed_schema", "newer"}
 SLOW = ("report-files", "findings-json")
 """Commands that take longer meet a few only."""
@@ -92,8 +98,19 @@ def test_every_command_answers(name: str, command: str, tmp_path: Path, capsys: 
         assert code == 2
         assert REFUSED[name, command] in said.err
         return
-    judged = command.partition("-")[0] in ("report", "findings")
-    assert code == int(judged and name in FOUND)
+    if (name, command) == ("no_rows", "tolerance"):
+        assert (code, said.out) == (2, "")
+        assert "no trial was judged against the truth" in said.err
+        return
+    if name in NOT_COMPARED and command == "compare":
+        assert code == 2
+        assert "were not compared: " in said.err
+        assert said.err.count("\n") == 1
+    elif command == "tolerance":
+        assert code == int(name in NO_TOLERANCE)
+    else:
+        judged = command.partition("-")[0] in ("report", "findings")
+        assert code == int(judged and name in FOUND)
     assert not CONTROL.search(said.out)
     assert not CONTROL.search(said.err)
     if command != "export":
@@ -140,6 +157,19 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text += data
+
+
+def test_findings_too_old_for_a_region_are_the_same(tmp_path: Path, capsys: Any) -> None:
+    (old,), (half,) = odd_campaigns.older(tmp_path), odd_campaigns.half_written(tmp_path)
+    for places in ((old, half), (half, old)):
+        assert invoke(["compare", *map(str, places), "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)["findings"]
+        assert [(finding["fate"], finding["why"]) for finding in told] == [
+            (
+                "still there",
+                "4 of 4 trials before, 3 of 3 after" if places[0] == old else "3 of 3 trials before, 4 of 4 after",
+            )
+        ]
 
 
 def test_names_and_messages_are_text_in_a_page(tmp_path: Path) -> None:
@@ -231,3 +261,11 @@ def test_resume_computes_what_is_missing(name: str, tmp_path: Path, capsys: Any)
     rows = results.open(place).rows()
     assert sorted(set(rows.column("index").to_pylist())) == [0, 1, 2, 3]
     assert rows.num_rows == 12
+
+
+def test_why_there_is_no_tolerance(tmp_path: Path, capsys: Any) -> None:
+    """One of two targets has findings; the figures of the other are NaN."""
+    assert run("tolerance", odd_campaigns.nan_only(tmp_path)) == 1
+    assert "no tolerance: no target without findings has a result to measure" in capsys.readouterr().out
+    assert run("tolerance", odd_campaigns.all_crashed(tmp_path)) == 1
+    assert "no tolerance: every target has findings" in capsys.readouterr().out

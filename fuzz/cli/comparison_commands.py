@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fuzz.errors import FOUND, UserError
+
+if TYPE_CHECKING:
+    from results.comparison.campaigns import Campaigns
 
 
 def compare(directories: Sequence[Path], rate: str | None, as_json: bool) -> int:
     """Print what changed between two campaigns, or how a campaign's rates relate to a published one.
 
     1 where something got worse (after adjusting for all tests) or a finding is new; with `rate`, where a rate is higher
-    than the published one. UserError for any other number of campaigns.
+    than the published one. UserError for any other number of campaigns, and, after what is known has been printed,
+    where nothing could be compared.
     """
     if rate is not None:
         if len(directories) != 1:
@@ -40,7 +45,18 @@ def _campaigns(first: Path, second: Path, as_json: bool) -> int:
         print(campaigns_json(found))
     else:
         print_campaigns(found, console())
+    if not found.answered:
+        raise UserError(
+            f"{first} and {second} were not compared: {_why(found)}; run the same operators, dtypes and targets on both"
+        )
     return FOUND if found.failed else 0
+
+
+def _why(found: Campaigns) -> str:
+    reasons = (change.why for line in found.lines for change in line.changes)
+    return next((line.why for line in found.lines if line.why), "") or next(
+        filter(None, reasons), "nothing ran on the same target, or backend, in the same dtype on both sides"
+    )
 
 
 def _with_published(directory: Path, rate: str, as_json: bool) -> int:

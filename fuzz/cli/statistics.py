@@ -27,7 +27,7 @@ def compare(
     """Say what changed from campaign A to B: rates, errors, bits, findings. Or compare rates with a published one.
 
     Ends with 1 where something got worse, all tests considered, or a finding is new; with --rate, where a rate is
-    higher than the published one.
+    higher than the published one; with 2 where nothing could be compared.
     """
     from fuzz.cli import comparison_commands
 
@@ -43,7 +43,7 @@ def tolerance(
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Say which rtol and atol a test of these operators should use."""
+    """Say which rtol and atol a test of these operators should use. Ends with 1 where there is none to name."""
     from fuzz.cli import tolerance_commands
 
     return tolerance_commands.tolerance(directories, flake, json)

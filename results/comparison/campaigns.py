@@ -52,6 +52,12 @@ class Campaigns(Struct, frozen=True):
         worse = any(change.worse for _, change in self.differing)
         return worse or any(item.fate == "new" for item in self.findings)
 
+    @property
+    def answered(self) -> bool:
+        """Whether anything was tested, or found equal, or a finding's fate is known."""
+        fates = any(item.fate != "not run there" for item in self.findings)
+        return bool(self.tests or self.outputs or fates)
+
     def with_fate(self, fate: Fate) -> tuple[Traced, ...]:
         """The findings with that fate."""
         return tuple(item for item in self.findings if item.fate == fate)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from results.comparison.design import Plans
 from results.comparison.pairing import Pairing
 from results.comparison.trials import Trials
-from results.findings import FindingGroup, trials_of
+from results.findings import SIGNATURE, FindingGroup, trials_of
 from results.statistics.proportions import SIGNIFICANCE
 
 if TYPE_CHECKING:
@@ -47,22 +47,38 @@ def trace(first: Results, second: Results, ran: tuple[Ran, Ran], pairing: Pairin
     """Findings against libraries and user code of both sides: the new ones first, the most severe first in each kind.
 
     Findings are the same where their signatures are; device and options may differ where targets were paired although
-    their spelling does.
+    their spelling does, and the region where one campaign is too old to name any.
     """
     spelled = _Spelling(pairing)
     one = {spelled.key(group, 0): group for group in first.findings}
     other = {spelled.key(group, 1): group for group in second.findings}
-    found = [
-        Traced("still there", one[key], group, _both(one[key], group)) for key, group in other.items() if key in one
-    ]
+    found: list[Traced] = []
     for key, group in other.items():
-        if key not in one:
+        if (before := _same_finding(key, one)) is not None:
+            found.append(Traced("still there", before, group, _both(before, group)))
+        else:
             found.append(_one_sided(second, group, 1, ran, spelled, plans))
     for key, group in one.items():
-        if key not in other:
+        if _same_finding(key, other) is None:
             found.append(_one_sided(first, group, 0, ran, spelled, plans))
     order: Sequence[Fate] = ("new", "fixed", "not seen again", "still there", "not run there")
     return tuple(sorted(found, key=lambda item: order.index(item.fate)))
+
+
+def _same_finding(key: tuple[str, ...], there: Mapping[tuple[str, ...], FindingGroup]) -> FindingGroup | None:
+    """That of the same key; where one of the two has no region, as in rows of schema version 1, that of any region."""
+    if key in there:
+        return there[key]
+    place = SIGNATURE.index("region")
+    bare = _without(key, place)
+    alike = (
+        group for other, group in there.items() if _without(other, place) == bare and not (key[place] and other[place])
+    )
+    return next(alike, None)
+
+
+def _without(key: tuple[str, ...], place: int) -> tuple[str, ...]:
+    return key[:place] + key[place + 1 :]
 
 
 class _Spelling:

@@ -178,15 +178,18 @@ def _without_healthy(results: Results, found: Mapping[Group, object], by_size: b
     size = "coalesce(dims, '')" if by_size else "''"
     rows = results.records(f"""
         SELECT coalesce(operator, '') AS operator, coalesce(output, '') AS output, coalesce(dtype, '') AS dtype,
-               {size} AS size, bool_or(finding) AS blamed
+               {size} AS size, count(DISTINCT target) AS targets,
+               count(DISTINCT target) FILTER (finding) AS blamed
         FROM measurements LEFT JOIN verdicts ON verdict = name WHERE {TRUTH} GROUP BY ALL
     """)
-    every = {Group(*(row[name] for name in Group.__struct_fields__)): row["blamed"] for row in rows}
-    return [
-        (group, "every target has findings" if blamed else "no target has a result to measure")
-        for group, blamed in every.items()
-        if group not in found
-    ]
+    every = {Group(*(row[name] for name in Group.__struct_fields__)): row for row in rows}
+    return [(group, _why_none(row["targets"], row["blamed"])) for group, row in every.items() if group not in found]
+
+
+def _why_none(targets: int, blamed: int) -> str:
+    if targets == blamed:
+        return "every target has findings"
+    return f"no target{' without findings' if blamed else ''} has a result to measure"
 
 
 def _sequential(k: int, n: int) -> float:
