@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _QUERY = f"""
     SELECT operator, problem_id, dtype, output, target AS first, against AS second, list(rms_ratio) AS ratios
-    FROM measurements WHERE {PAIRS} AND rms_ratio IS NOT NULL GROUP BY ALL ORDER BY ALL
+    FROM measurements WHERE {PAIRS} AND rms_ratio IS NOT NULL AND NOT isnan(rms_ratio) GROUP BY ALL ORDER BY ALL
 """
 
 
