@@ -249,6 +249,18 @@ def test_a_relation_is_lazy_and_locked(found: results.Results, tmp_path: Path) -
         found.relation("drop view trials")
 
 
+def test_relations_know_no_file_of_the_campaign(found: results.Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have methods that write, and a file that a connection may read is one that it may write."""
+    monkeypatch.setattr("results.reading._IN_MEMORY", 0)
+    part = next((found.directories[0] / "parts").glob("*.parquet"))
+    before = part.read_bytes()
+    with pytest.raises(QueryError, match="disabled by configuration"):
+        found.relation(f"from read_parquet('{part}')")
+    with pytest.raises(Exception, match="disabled by configuration"):
+        found.relation("trials").write_parquet(str(part))
+    assert part.read_bytes() == before
+
+
 def test_pandas_is_asked_for(found: results.Results, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(ResultsError, match=r"pandas is needed for a DataFrame \(.*\): pip install pandas$"):
