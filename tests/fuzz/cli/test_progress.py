@@ -6,8 +6,8 @@ import io
 from pathlib import Path
 
 import pytest
+from recorder_rows import row
 from rich.console import Console
-from test_recorder import row
 
 from fuzz.campaigns.recorder import Recorder
 from fuzz.cli import progress

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recorder_rows import MIXED, row
 from running import TINY, Cli, wait_for
-from test_recorder import MIXED, row
 
 from fuzz.campaigns.lock import LOCK, Lock
 from fuzz.campaigns.log import LOG, Log, elapsed, read
