@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 
 from results.contents.readable import readable
 
@@ -10,11 +11,17 @@ LONG = 400
 """Characters of which a longer text shows the start; the rest opens at a click."""
 SHORT = 60
 """The same in a cell of a table."""
+_CODE = re.compile("`([^`\n]+)`")
 
 
 def text(value: str) -> str:
     """`value` as text or in double quotes of an attribute; what HTML cannot hold becomes U+FFFD."""
     return html.escape(readable(value), quote=True)
+
+
+def prose(value: str) -> str:
+    """A sentence; what stands between backticks is code."""
+    return _CODE.sub(r"<code>\1</code>", text(value))
 
 
 def shortened(value: str, most: int = LONG) -> str:

@@ -61,5 +61,6 @@ def _script(item: Item) -> str:
             f"it once:</p>{code(item.write)}</details>"
         )
     why = item.script.why_not or "this page was written without scripts"
-    told = f'<p class="note">No script here: {escape.shortened(why)}. To write one, and run it once:</p>'
+    said = escape.prose(why) if len(why) <= escape.LONG else escape.shortened(why)
+    told = f'<p class="note">No script here: {said}. To write one, and run it once:</p>'
     return told + code(item.write)

@@ -23,6 +23,13 @@ def test_marks_of_html_are_text() -> None:
     assert html.unescape(shown) == HOSTILE
 
 
+def test_backticks_in_a_sentence_are_code_and_what_is_between_them_is_text() -> None:
+    assert escape.prose("run `ulpfuzz shrink DIR` first") == "run <code>ulpfuzz shrink DIR</code> first"
+    assert escape.prose("`<b>`") == "<code>&lt;b&gt;</code>"
+    assert "<" not in escape.prose(HOSTILE).replace("<code>code</code>", "")
+    assert escape.prose("one ` alone") == "one ` alone"
+
+
 @given(st.text(st.characters(codec=None)))
 def test_anything_can_be_written_down(value: str) -> None:
     shown = escape.shortened(value) + escape.attributes(title=value)
