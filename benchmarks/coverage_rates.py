@@ -54,16 +54,19 @@ def pairs(repetitions: int, rng: np.random.Generator) -> Iterator[Line]:
     calls = [compare_trials(int(a), int(b), 5000).differs for a, b in only]
     yield share("paired.compare_trials", "5000 independent trials", SIZE, calls, 0, 0.05)
     for worse, measure in ((0.0, SIZE), (0.02, POWER)):
-        cells, naive = [], []
+        cells, held, naive = [], [], []
         for _ in range(repetitions):
             one, other = rng.beta(0.1, 3, (2, 100)) * 0.3
             first = rng.binomial(20, one)
             second = rng.binomial(20, other + worse)
-            cells.append(compare_cells(first, second, 20, resamples=RESAMPLES, seed=int(rng.integers(2**32))).differs)
+            found = compare_cells(first, second, 20, resamples=RESAMPLES, seed=int(rng.integers(2**32)))
+            cells.append(found.differs)
+            held.append(covered(found.low, -worse, found.high))
             naive.append(compare_trials(int(first.sum()), int(second.sum()), 2000).differs)
         bounds = (0.03, 0.06) if not worse else (0.85, 1.0)
         case = "100 cells of 20 trials" + (", second 0.02 worse" if worse else "")
         yield share("paired.compare_cells", case, measure, cells, *bounds)
+        yield share("paired.compare_cells", f"{case}: the difference", COVERAGE, held, 0.93, 0.97)
         if not worse:
             yield share("paired.compare_trials on trials in cells", case, SIZE, naive, contrast=True)
 
