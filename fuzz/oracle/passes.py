@@ -34,3 +34,10 @@ def largest(x: Array) -> Any:
 def smallest(x: Array) -> Any:
     """The smallest element, likewise."""
     return x.flat[x.argmin()] if x.dtype == np.longdouble else x.min()
+
+
+def only(part: Any, where: Any) -> Any:
+    """`part` where it may count, else 0. A product takes a ninth of the time, but 0 times infinity is NaN."""
+    if np.isfinite(np.max(part, initial=0.0)):
+        return np.multiply(part, where)
+    return np.where(where, part, 0.0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fuzz.oracle.bound import bound
-from fuzz.oracle.rules import _only
+from fuzz.oracle.passes import only
 from fuzz.oracle.trace import trace
 
 U32 = 2.0**-24
@@ -75,5 +75,5 @@ def test_extremes_of_sums_keep_the_parts_apart(kind: str) -> None:
 def test_an_infinite_error_of_what_is_left_is_no_error() -> None:
     errors = np.array([np.inf, np.inf, 2.0, np.nan])
     where = np.array([True, False, True, False])
-    np.testing.assert_array_equal(_only(errors, where), [np.inf, 0.0, 2.0, 0.0])
-    np.testing.assert_array_equal(_only(0.5, where), [0.5, 0.0, 0.5, 0.0])
+    np.testing.assert_array_equal(only(errors, where), [np.inf, 0.0, 2.0, 0.0])
+    np.testing.assert_array_equal(only(0.5, where), [0.5, 0.0, 0.5, 0.0])
