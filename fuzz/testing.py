@@ -22,6 +22,7 @@ from fuzz.errors import UserError
 from results.columns import RUNGS, rung_column
 from results.statistics.planning import failure_free_trials
 from results.statistics.proportions import one_sided_upper, rate_interval
+from results.tallies import PAIRS
 from results.verdicts import VERDICTS
 
 Function = Callable[..., Any]
@@ -86,7 +87,7 @@ def assert_rate_below(
             f"""SELECT count(DISTINCT (problem_id, seed, "index")) AS n,
                    count(DISTINCT CASE WHEN {column} > 0 OR nonfinite_mismatch > 0 OR {column} IS NULL
                          THEN (problem_id, seed, "index") END) AS k
-            FROM measurements WHERE against <> 'truth' AND (variant = '' OR variant IS NULL)"""
+            FROM measurements WHERE {PAIRS}"""
         )
         .to_pylist()[0]
     )

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from results.columns import COLUMNS
 from results.errors import RefusedQuantity, ResultsError
 from results.permitted import require
 from results.statistics.closer import Closer, closer_by_ratio
@@ -21,6 +22,10 @@ _QUERY = f"""
     SELECT operator, problem_id, dtype, output, target AS first, against AS second, list(rms_ratio) AS ratios
     FROM measurements WHERE {PAIRS} AND rms_ratio IS NOT NULL AND NOT isnan(rms_ratio) GROUP BY ALL ORDER BY ALL
 """
+
+
+SINCE = next(column.since for column in COLUMNS if column.name == "rms_ratio")
+"""Schema version from which on rows tell which of two targets is closer."""
 
 
 class CloserLine(Struct, frozen=True):
@@ -54,13 +59,16 @@ class CloserLines(Struct, frozen=True):
 
 
 def closer_lines(results: Results) -> CloserLines:
-    """The comparison of every pair that the campaign names. Nothing where it names none.
-
-    Rows of schema versions before 6 do not tell which is closer.
-    """
+    """The comparison of every pair that the campaign names. Nothing where it names none."""
     table = results.table(_QUERY)
     if not table.num_rows:
-        return CloserLines()
+        older = any(int(manifest.get("schema_version") or SINCE) < SINCE for manifest in results.manifests)
+        named = older and results.records(f"SELECT 1 FROM measurements WHERE {PAIRS} LIMIT 1")
+        return (
+            CloserLines(refused=f"its rows are of a schema before {SINCE}, which does not tell")
+            if named
+            else CloserLines()
+        )
     apart = results.plan == "fixed"  # its problems were chosen: each is a question of its own
     *keys, lists = (table.column(name) for name in table.column_names)
     ratios = [np.from_dlpack(one.values) for one in lists]  # to_numpy would import pandas, half a second

@@ -67,14 +67,14 @@ def _numbers(results: Results, places: dict[tuple[str, str], list[Place]]) -> di
     for (_, figure), own in places.items():
         asked[figure] |= {bucket for bucket, _ in own if bucket not in ALONE}
     wanted = {figure: _joined(map(interval, buckets)) for figure, buckets in asked.items()}
+    import numpy as np
+
     found: dict[tuple[str, str], Any] = {}
     for figure, column in FIGURES.items():  # one query each: most rows are then left out by a comparison of numbers
         if not wanted[figure]:
             continue
         within = _inside(column, wanted[figure])
         table = results.table(f"SELECT target, list({column}) AS numbers FROM trials WHERE {within} GROUP BY target")
-        import numpy as np
-
         for target, numbers in zip(table.column("target").to_pylist(), table.column("numbers"), strict=True):
             found[target, figure] = np.from_dlpack(numbers.values)
     return found

@@ -19,6 +19,7 @@ from results.errors import ResultsError
 from results.files import hold
 from results.manifest import read_environments, read_manifest, resume_command
 from results.store import Store
+from results.tallies import AGAINST_TRUTH
 from results.verdicts import verdicts_sql
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 RowsOf: TypeAlias = Callable[[Sequence[str], Sequence[Column], Sequence[Sequence[Path]], Sequence[pa.Table]], Any]
 """`of_campaigns` or `reader_of_campaigns` of results.tables."""
 
-_TRIALS = "SELECT * FROM measurements WHERE against = 'truth' AND (variant = '' OR variant IS NULL)"
+_TRIALS = f"SELECT * FROM measurements WHERE {AGAINST_TRUTH}"
 
 _IN_MEMORY = 50_000
 """Campaigns of up to so many rows are read once and kept; larger ones are scanned anew by each query."""

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from results.columns import COLUMNS, rung_column
 from results.statistics.sequential import Decision, decide
+from results.tallies import PLAIN
 
 if TYPE_CHECKING:
     from results.reading import Results
@@ -143,7 +144,7 @@ def count_blocks(results: Results, asked: Question, size: int) -> dict[tuple[str
         FROM (SELECT {"problem_id" if asked.by_problem else "''"} AS problem, operator || ' in ' || home AS what,
                      {"target" if asked.pair is None else "''"} AS whose, problem_id, "index",
                      bool_or("{column}" > 0) FILTER ({which}) AS happened
-              FROM measurements WHERE (variant = '' OR variant IS NULL) GROUP BY ALL)
+              FROM measurements WHERE {PLAIN} GROUP BY ALL)
         GROUP BY ALL ORDER BY ALL
     """):
         group = row["problem"], row["what"]

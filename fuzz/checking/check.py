@@ -125,7 +125,6 @@ def check(
     settings = Settings(options.whole("workers", workers, 1), limits)
     patience = options.seconds("shrink", shrink, positive=False)
     path = None if out is None else Path(out)
-    trials, seed = options.whole("trials", trials, 1), options.whole("seed", seed, 0, 2**63 - 1)
     what = Wanted(trials, dtype, seed, options.variants(variants), gradients)
     return run_check(asked, truth is not None, wanted, what, path, settings, patience)
 
@@ -141,7 +140,7 @@ def run_check(
     display: Callable[[Recorder], Display] = quiet,
 ) -> Result:
     """What `check` and the command line have in common. The last function of `asked` is the truth, where it has one."""
-    _valid(what)
+    what = _valid(what)
     with _transported(asked) as sources:
         values = _first_draw(inputs, what.dtype, what.seed)
         count = len(asked.names) - has_truth
@@ -176,12 +175,13 @@ def _explained(error: UserError, inputs: request.Inputs, dtype: str) -> UserErro
     )
 
 
-def _valid(what: Wanted) -> None:
+def _valid(what: Wanted) -> Wanted:
+    """The same with whole numbers of Python's own; UserError for what cannot be meant."""
     if what.dtype not in PRECISIONS:
         raise UserError(f"dtype is {what.dtype!r}: use one of {', '.join(PRECISIONS)}")
-    options.whole("trials", what.trials, 1)
-    options.whole("seed", what.seed, 0, 2**63 - 1)
     expanded(what.variants)
+    trials, seed = options.whole("trials", what.trials, 1), options.whole("seed", what.seed, 0, 2**63 - 1)
+    return structs.replace(what, trials=trials, seed=seed)
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from results.closer import CloserLine, closer_lines
 from results.reading import Results
 from results.reading import open as open_results
 from results.statistics.proportions import Interval, rate_interval
+from results.tallies import PAIRS
 from results.variant_words import answer, bits
 from results.variants import VariantTally, by_family, variant_bits, variant_tallies
 from results.verdicts import NO_VALUE, VERDICTS, worst
@@ -229,12 +230,12 @@ def _where(results: Results, name: str, operator: str) -> str:
 
 def _pairs(results: Results) -> list[PairLine]:
     rows = results.sql(
-        """SELECT backend AS a, split_part(against, ':', 1) AS b, operator LIKE '%.grad' AS gradient,
+        f"""SELECT backend AS a, split_part(against, ':', 1) AS b, operator LIKE '%.grad' AS gradient,
                   count(DISTINCT (problem_id, seed, "index")) AS trials,
                   count(DISTINCT CASE WHEN NOT same THEN (problem_id, seed, "index") END) AS different,
                   max(abs_max) AS abs_max, avg(abs_mean) AS abs_mean
            FROM (SELECT *, coalesce(verdict, '') = 'exact' AS same FROM measurements
-                 WHERE against <> 'truth' AND (variant = '' OR variant IS NULL))
+                 WHERE {PAIRS})
            GROUP BY a, b, gradient ORDER BY gradient, a, b"""
     ).to_pylist()
     return [

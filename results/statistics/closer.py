@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from results.statistics.arguments import error_probability
+from results.statistics.paired import sign_test
 from results.statistics.proportions import SIGNIFICANCE
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def closer_by_ratio(ratios: Values, confidence: float = 0.95) -> Closer:
         low=low,
         high=high,
         confidence=confidence,
-        p=_p(wins, losses),
+        p=sign_test(wins, losses),
     )
 
 
@@ -114,10 +115,3 @@ def _interval(ratios: Floats, confidence: float) -> tuple[float | None, float | 
         few, many = (middle, many) if bdtr(middle - 1, n, 0.5) <= tail else (few, middle)
     k = few
     return (float(ratios[k - 1]), float(ratios[n - k])) if k else (None, None)
-
-
-def _p(wins: int, losses: int) -> float:
-    """p of scipy.stats.binomtest, which takes a second to import."""
-    from scipy.special import bdtr
-
-    return float(min(1.0, 2 * bdtr(min(wins, losses), wins + losses, 0.5))) if wins + losses else 1.0

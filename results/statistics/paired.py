@@ -77,7 +77,7 @@ def compare_trials(only_first: int, only_second: int, trials: int, confidence: f
         return PairedTrials(trials, 0, 0, 0.0, None, 1.0)
     share = rate_interval(only_first, disagreements, confidence)
     difference = (only_first - only_second) / trials
-    return PairedTrials(trials, only_first, only_second, difference, share, _exact(only_first, only_second))
+    return PairedTrials(trials, only_first, only_second, difference, share, sign_test(only_first, only_second))
 
 
 def compare_cells(
@@ -122,11 +122,11 @@ def compare_values(
     return PairedCells(len(one), len(moved), *means, low, high, p, confidence)
 
 
-def _exact(one: int, other: int) -> float:
-    """p of scipy.stats.binomtest(one, one + other, 0.5), which takes a second to import."""
+def sign_test(one: int, other: int) -> float:
+    """p of scipy.stats.binomtest(one, one + other, 0.5), which takes a second to import; 1 where both are 0."""
     from scipy.special import bdtr
 
-    return float(min(1.0, 2 * bdtr(min(one, other), one + other, 0.5)))
+    return float(min(1.0, 2 * bdtr(min(one, other), one + other, 0.5))) if one + other else 1.0
 
 
 def _flips(differences: Floats, resamples: int, seed: int) -> float:

@@ -79,6 +79,15 @@ def test_without_a_pair_there_is_no_section(campaign: Campaign) -> None:
     assert closer(results) is None
 
 
+def test_rows_that_are_too_old_to_tell_are_said_to_be(campaign: Campaign) -> None:
+    older = rows(10)
+    for row in older:
+        row["rms_ratio"] = None
+    refused = closer_lines(open_results(campaign(older, schema_version=5))).refused
+    assert refused == "its rows are of a schema before 6, which does not tell"
+    assert closer_lines(open_results(campaign(older))).refused == ""
+
+
 def test_trials_without_a_figure_are_left_out(campaign: Campaign) -> None:
     both = rows(20)
     both[2]["rms_ratio"] = both[8]["rms_ratio"] = None
