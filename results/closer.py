@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from results.columns import COLUMNS
 from results.errors import RefusedQuantity, ResultsError
+from results.kept import kept
 from results.permitted import require
 from results.statistics.closer import Closer, closer_by_ratio
 from results.statistics.multiple import false_discovery
@@ -58,6 +59,7 @@ class CloserLines(Struct, frozen=True):
     refused: str = ""
 
 
+@kept(CloserLines)
 def closer_lines(results: Results) -> CloserLines:
     """The comparison of every pair that the campaign names. Nothing where it names none."""
     table = results.table(_QUERY)

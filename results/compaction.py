@@ -33,6 +33,8 @@ TARGET_ROWS = 1_000_000
 """Rows of a merged file, about: 8 row groups, 200 MB at most."""
 SMALL_ROWS = TARGET_ROWS // 2
 """Parts below this are merged."""
+MANY_ROWS = TARGET_ROWS
+"""From so many rows on, answers that need a look at all of them are kept."""
 MANY = 256
 """Parts of one generation that are merged although they have fewer than TARGET_ROWS together. Each row is then
 rewritten once a generation, and there are log(rows)/log(MANY) generations."""
@@ -59,17 +61,20 @@ class Compacted(Struct, frozen=True):
     rows: int = 0
     left: int = 0
     """Replaced files that are still there because somebody reads the campaign."""
+    answers: bool = False
+    """Whether answers to what reports ask of all rows were computed and kept."""
     seconds: float = 0.0
     memory_bytes: int = 0
 
     def line(self) -> str:
         """For people: what was merged, how fast, with how much memory."""
+        answers = "; answers of reports kept" if self.answers else ""
         if not self.merged:
-            return "nothing to merge"
+            return f"nothing to merge{answers}"
         left = f"; {self.left} replaced files are being read and stay until the next compaction" if self.left else ""
         return (
             f"{self.merged:,} parts with {self.rows:,} rows merged into {self.files:,} files in {self.seconds:.1f} s, "
-            f"{self.memory_bytes / 1e6:.0f} MB of memory{left}"
+            f"{self.memory_bytes / 1e6:.0f} MB of memory{left}{answers}"
         )
 
 
@@ -193,11 +198,13 @@ def compact_here(directory: str | os.PathLike[str], *, final: bool = False) -> C
             _merge(store, group)
             store.drop_replaced()
         left = len(store.replaced())
+        answers = final and _keep_answers(store)
     return Compacted(
         merged=sum(map(len, groups)),
         files=len(groups),
         rows=sum(part.rows for group in groups for part in group),
         left=left,
+        answers=answers,
         seconds=time.monotonic() - started,
         memory_bytes=max(0, peak_memory() - base),
     )
@@ -237,6 +244,19 @@ def _summary(parts: Sequence[PartFacts]) -> str:
     rest = [part for part in parts if part.path not in kept]
     whole = added([*kept.values(), *([counted(rest)] if rest else [])])
     return packed(whole, sum(part.rows for part in parts))
+
+
+def _keep_answers(store: Store) -> bool:
+    """Answer what a report of many rows would take most of its time for; False where there is nothing new to keep."""
+    if sum(part.rows for part in store.part_facts()) < MANY_ROWS:
+        return False
+    from results.closer import closer_lines
+    from results.kept import keep
+    from results.outliers import causes
+    from results.quantiles import quantiles
+    from results.reading import open as open_results
+
+    return keep(open_results(store.directory, verify=False), (quantiles, closer_lines, causes))
 
 
 _ROOT = str(Path(__file__).resolve().parent.parent)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from results.kept import kept
 from results.outcomes import among
 from results.tallies import AGAINST_TRUTH, TRIAL_KEY
 from results.units import smallest_normal_sql, unit_sql
@@ -73,6 +74,7 @@ def blame(results: Results) -> Blame:
     return Blame(**row)
 
 
+@kept(Causes | None)
 def causes(results: Results) -> Causes | None:
     """What is known about the outputs more than 1e-1 from the truth; None where there is none."""
     problems = results.tallied(f"SELECT DISTINCT operator, problem_id FROM outcomes WHERE a1 > 0 AND {AGAINST_TRUTH}")

@@ -52,6 +52,8 @@ class PartFacts(Struct, frozen=True):
     """What `results.summary.unpacked` takes; empty where there is none."""
     columns: tuple[str, ...] = ()
     """The names of its columns."""
+    checksum: str = ""
+    """Of all its bytes, as its footer has it."""
 
 
 def encode(
@@ -218,7 +220,9 @@ def _facts(path: Path, metadata: Any) -> PartFacts:
         done = json.loads(found.get("done", "null"))
         summary = found.get("summary", "")
         columns = tuple(metadata.schema.names)
-        part = PartFacts(path, shards, int(found["generation"]), int(found["rows"]), version, done, summary, columns)
+        checksum = found.get("checksum", "")
+        counts = int(found["generation"]), int(found["rows"])
+        part = PartFacts(path, shards, *counts, version, done, summary, columns, checksum)
     except (KeyError, ValueError, TypeError) as error:
         raise damaged(path, "its footer does not say which shards it covers") from error
     if version > SCHEMA_VERSION:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
+from results.kept import kept
 from results.spreads import ALONE, FIGURES, Interval, interval
 
 if TYPE_CHECKING:
@@ -16,6 +19,11 @@ if TYPE_CHECKING:
 
 LEVELS: tuple[float, ...] = (0.5, 0.9, 0.99, 0.999)
 
+FEW = 32
+"""To keep one number in so many costs DuckDB about as much as another interval to compare all numbers with."""
+
+Key: TypeAlias = tuple[str, str]
+"""Target and figure."""
 Place: TypeAlias = tuple[int, int]
 """A bucket, and how many smaller ones of its numbers there are."""
 
@@ -30,16 +38,17 @@ class Quantiles(Struct, frozen=True):
     """Of the largest rho of an output."""
 
 
+@kept(list[Quantiles])
 def quantiles(results: Results) -> list[Quantiles]:
     """Of each target with an output, in alphabetical order. NaN counts as larger than everything.
 
     The summary says in which bucket each lies, so that of most rows no number is kept.
     """
-    spreads: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    spreads: dict[Key, list[tuple[int, int]]] = {}
     for row in results.tallied("SELECT * FROM spreads ORDER BY target, figure, bucket"):
         spreads.setdefault((row["target"], row["figure"]), []).append((row["bucket"], row["n"]))
     places = {key: _places(lines) for key, lines in spreads.items()}
-    numbers = _numbers(results, places)
+    numbers = _numbers(results, spreads, places)
     return [
         Quantiles(target, **{figure: _values(places, numbers, target, figure) for figure in FIGURES})
         for target in dict.fromkeys(target for target, _ in spreads)
@@ -60,32 +69,40 @@ def _places(lines: Sequence[tuple[int, int]]) -> list[Place]:
     return found
 
 
-def _numbers(results: Results, places: dict[tuple[str, str], list[Place]]) -> dict[tuple[str, str], Any]:
-    """All numbers in the buckets that are asked for, by target and figure; those of other targets' buckets are
-    among them."""
-    asked: dict[str, set[int]] = {figure: set() for figure in FIGURES}
-    for (_, figure), own in places.items():
-        asked[figure] |= {bucket for bucket, _ in own if bucket not in ALONE}
-    wanted = {figure: _joined(map(interval, buckets)) for figure, buckets in asked.items()}
+def _numbers(
+    results: Results, spreads: dict[Key, list[tuple[int, int]]], places: dict[Key, list[Place]]
+) -> dict[Key, Any]:
+    """All numbers in the buckets that are asked for, by target and figure, and others."""
     import numpy as np
 
-    found: dict[tuple[str, str], Any] = {}
+    found: dict[Key, Any] = {}
     for figure, column in FIGURES.items():  # one query each: most rows are then left out by a comparison of numbers
-        if not wanted[figure]:
+        asked = {bucket for key, own in places.items() if key[1] == figure for bucket, _ in own} - set(ALONE)
+        if not asked:
             continue
-        within = _inside(column, wanted[figure])
+        held: Counter[int] = Counter()
+        for key, lines in spreads.items():
+            if key[1] == figure:
+                held.update(dict(lines))
+        within = _inside(column, _joined(asked, held))
         table = results.table(f"SELECT target, list({column}) AS numbers FROM trials WHERE {within} GROUP BY target")
         for target, numbers in zip(table.column("target").to_pylist(), table.column("numbers"), strict=True):
             found[target, figure] = np.from_dlpack(numbers.values)
     return found
 
 
-def _joined(intervals: Iterable[Interval]) -> list[Interval]:
-    """The same numbers in as few intervals as possible, in order."""
-    found: list[Interval] = []
-    for low, high in sorted(intervals):
-        if found and found[-1][1] >= low:
-            found[-1] = found[-1][0], max(high, found[-1][1])
+def _joined(asked: Iterable[int], held: Counter[int]) -> list[Interval]:
+    """Few intervals that hold the buckets asked for, in order; those that few numbers lie between are joined.
+
+    `held` says how many numbers are in each bucket.
+    """
+    few = held.total() / FEW
+    buckets = sorted(asked)
+    found = [interval(buckets[0])]
+    for before, bucket in itertools.pairwise(buckets):
+        low, high = interval(bucket)
+        if sum(n for other, n in held.items() if before < other < bucket) <= few:
+            found[-1] = found[-1][0], high
         else:
             found.append((low, high))
     return found
@@ -98,9 +115,7 @@ def _inside(column: str, intervals: Sequence[Interval]) -> str:
     return f"({either})"
 
 
-def _values(
-    places: dict[tuple[str, str], list[Place]], numbers: dict[tuple[str, str], Any], target: str, figure: str
-) -> tuple[float, ...]:
+def _values(places: dict[Key, list[Place]], numbers: dict[Key, Any], target: str, figure: str) -> tuple[float, ...]:
     found = []
     for bucket, smaller in places.get((target, figure), ()):
         if bucket in ALONE:

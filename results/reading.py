@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
-from results import views
+from results import kept, views
 from results.arrow import arrow_schema, empty
 from results.columns import CAMPAIGN, COLUMNS, ELEMENT_COLUMNS, Column
 from results.database import Database
@@ -66,6 +66,16 @@ class Results:
     def environments(self) -> dict[str, Any]:
         """Environment records by the hash that rows carry."""
         return {key: record for path in self.directories for key, record in read_environments(path).items()}
+
+    @property
+    def identity(self) -> str:
+        """Of the one campaign: the same for the same rows, manifest and source text of this package."""
+        return kept.identity(self.manifest, self._snapshots[0].facts)
+
+    @functools.cached_property
+    def kept_answers(self) -> dict[str, bytes]:
+        """What the last compaction computed of all rows, by the name of the question (results/kept.py)."""
+        return kept.read(self.directories[0], self.identity) if len(self.directories) == 1 else {}
 
     @functools.cached_property
     def dataset(self) -> ds.Dataset:
@@ -280,6 +290,7 @@ class Snapshot:
             raise ResultsError(f"{store.directory} holds no finished trials yet: run {resume_command(store.directory)}")
         whole = [part for part in parts if part.done is None]
         partial = [part for part in parts if part.done is not None]
+        self.facts = parts
         self.parts = whole
         self.covered = (
             sorted(shard for part in whole for shard in part.shards),

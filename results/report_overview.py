@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 _ALL_SHOWN = 24
 """Tables of up to so many lines show the healthy pairs, too."""
 _SHOWN = 60
+UNSUPPORTED = "unsupported"
 _HEALTHY = VERDICTS["borderline"].severity
 """Verdicts up to this one need no line of their own."""
 
 
 def print_operators(results: Results, console: Console) -> None:
     """One line an operator and target, the most severe first; the healthy rest in one sentence."""
-    tallies = operator_tallies(results)
+    every = operator_tallies(results)
+    tallies = [tally for tally in every if tally.trials or tally.worst_verdict != UNSUPPORTED]
     telling = tallies if len(tallies) <= _ALL_SHOWN else [tally for tally in tallies if tally.severity > _HEALTHY]
     shown = telling[:_SHOWN]
     refused = _refusal(results)
@@ -37,6 +39,8 @@ def print_operators(results: Results, console: Console) -> None:
         say(console, f"and {count(len(more))} more, the worst of them {more[0].worst_verdict}")
     if len(telling) < len(tallies):
         _print_healthy(tallies[len(telling) :], {tally.operator for tally in telling}, console)
+    if none := len(every) - len(tallies):
+        say(console, f"{count(none)} {'pair' if none == 1 else 'pairs'} without an implementation.")
     if refused:
         say(console, f"No intervals: {refused}.")
     elif shown:

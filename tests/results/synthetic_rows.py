@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from results.columns import RUNGS, Row, rung_column
+from results.columns import RUNGS, SCHEMA_VERSION, Row, rung_column
 from results.store import Store
 
 TARGETS = ("numpy:cpu", "torch:cpu", "jax:cpu[mode=eager]", "tvm:llvm[mcpu=host]")
@@ -103,7 +103,7 @@ def write_campaign(directory: Path, rows: Sequence[Row], shards: int = 2, **mani
     targets = sorted({str(row["target"]) for row in rows})
     plain = {
         "format": "ulpfuzz campaign",
-        "schema_version": 1,
+        "schema_version": SCHEMA_VERSION,
         "plan": "fixed",
         "seed": 7,
         "trials": len({(row["problem_id"], row["index"]) for row in rows}),

@@ -158,6 +158,17 @@ def test_what_was_skipped_is_said(campaign: Callable[..., Path]) -> None:
     assert f"no output: {JAX}, batch_norm: unsupported in 1 trial: jax has no batch_norm" in page
 
 
+def test_pairs_without_an_implementation_are_counted_and_fill_no_table(campaign: Callable[..., Path]) -> None:
+    none = NO_FIGURES | {"verdict": "unsupported", "error": "none"}
+    rows = [make_row(i, t, operator=name) for i in range(4) for t in TARGETS for name in ("tanh", "erf")]
+    rows = [row | none if row["operator"] == "erf" and row["target"] in (JAX, TVM) else row for row in rows]
+    rows[0].update(none)  # tanh runs on the other trials
+    overview = text(campaign(rows), 200).partition("Operators and targets")[2].partition("Each target")[0]
+    assert "2 pairs without an implementation." in overview
+    shown = [(name, t) for name in ("tanh", "erf") for t in TARGETS if f"{name} {t} " in overview]
+    assert shown == [*(("tanh", t) for t in TARGETS), ("erf", NUMPY), ("erf", TORCH)]
+
+
 def test_nothing_measured(campaign: Callable[..., Path]) -> None:
     rows = [make_row(0, JAX, **NO_FIGURES | {"verdict": "unsupported", "error": "jax has no batch_norm"})]
     assert text(campaign(rows)).startswith("Nothing was measured")
