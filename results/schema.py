@@ -16,6 +16,8 @@ A campaign directory holds
 * `campaign.json`: what was planned; `environments.json`: the environments that rows refer to;
 * `parts/*.parquet`: one row for each problem, draw, output, target, variant and reference (below);
 * `elements/*.parquet`: the worst and some random elements of sampled trials (second table);
+* `answers.msgpack`: answers of reports that need a look at all rows, kept by the last compaction of a large campaign
+  ([decision 026](decisions/026-kept-answers.md)). It may be deleted.
 * `findings.parquet`: the findings (third table), computed from the rows when a run ends. It may be deleted.
 
 Columns are only ever added. A file written before a column existed reads as null there. `since` is the schema version

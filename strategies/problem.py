@@ -147,4 +147,6 @@ def _check_dims(contract: Contract, dims: Mapping[str, int]) -> None:
             raise ContractError(f"dim {dim.name} of {contract.operator} is {dims[dim.name]}: use at most {limit}")
     if missing := [name for name in names if name not in dims]:
         example = ",".join(f"{name}=8" for name in missing)
-        raise ContractError(f"{contract.operator} needs the size of {', '.join(missing)}: add --dims {example}")
+        raise ContractError(
+            f"{contract.operator} needs the size of {', '.join(missing)}: give it, as in --dims {example}"
+        )

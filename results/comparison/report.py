@@ -97,7 +97,11 @@ def _print_changes(found: Campaigns, lines: Sequence[Line], console: Console) ->
         table(console, ("", "A", "B", "B/A", "could see", "p", "adjusted"), rows, words=1)
     console.print()
     if len(told) < len(lines):
-        say(console, f"The other {count(len(lines) - len(told))} have equal bits in all their trials, and no table.")
+        rest = len(lines) - len(told)
+        these = (
+            "other one has equal bits in all its" if rest == 1 else f"other {count(rest)} have equal bits in all their"
+        )
+        say(console, f"The {these} trials, and no table.")
     say(
         console,
         "Rates: exact 95 % intervals in brackets, in per cent. could see: the smallest larger rate of B that would "

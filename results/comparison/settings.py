@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from results.reading import Results
 
 MISSING = "-"
+_SETS = {"cpu flags"}
+"""Facts that are long lists of words: what is in both tells nothing."""
 
 Told: TypeAlias = Callable[[Mapping[str, Any]], str]
 
@@ -78,7 +80,7 @@ def differences(first: Results, second: Results) -> tuple[Difference, ...]:
     """What differs, of the campaigns first, then of their environments, in the order in which these are written."""
     found = [Difference(name, told(first.manifest), told(second.manifest)) for name, told in CAMPAIGN.items()]
     one, other = _environment(first), _environment(second)
-    found += [Difference(name, one.get(name, ""), other.get(name, ""), True) for name in {**one, **other}]
+    found += [_fact(name, one.get(name, ""), other.get(name, "")) for name in {**one, **other}]
     return tuple(
         Difference(item.name, item.first or MISSING, item.second or MISSING, item.environment)
         for item in found
@@ -101,6 +103,14 @@ def plans(first: Results, second: Results) -> Plans:
 def _homes(manifest: Mapping[str, Any]) -> frozenset[str]:
     """Dtypes at which problems are drawn: those of float16 inputs are others than those of float32 ones."""
     return frozenset(str(one.get("home")) for one in manifest.get("survey") or ())
+
+
+def _fact(name: str, first: str, second: str) -> Difference:
+    if name not in _SETS or not first or not second:
+        return Difference(name, first, second, True)
+    one, other = first.split(), second.split()
+    alone, others = ([word for word in a if word not in b] for a, b in ((one, other), (other, one)))
+    return Difference(f"{name} of one only", " ".join(alone), " ".join(others), True)
 
 
 def _environment(results: Results) -> dict[str, str]:

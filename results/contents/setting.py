@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from results.reading import Results
 
 _REASONS = 25
+_TABLES = {"versions", "variables"}
+"""Facts of an environment that are tables of facts."""
 
 
 class Facts(Struct, frozen=True):
@@ -109,8 +111,8 @@ def _facts(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Nested tables and lists in their own words, one line a key."""
     found: list[tuple[str, str]] = []
     for key, value in record.items():
-        if key == "versions" and isinstance(value, Mapping):
-            found.extend((str(name), str(version)) for name, version in value.items())
+        if key in _TABLES and isinstance(value, Mapping):
+            found.extend((str(name), _words(one)) for name, one in value.items())
         else:
             found.append((str(key).replace("_", " "), _words(value)))
     return tuple((name, text) for name, text in found if text)

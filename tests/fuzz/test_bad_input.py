@@ -86,7 +86,7 @@ ONE_LINE = [
     ([*SUM, "--pair", "numpy/nunpy"], "unknown backend 'nunpy': did you mean 'numpy'?"),
     (["run", "sum", "sum", *SUM[2:]], "the same problem of sum in float32 is asked for twice"),
     (["run", "sum", "exp", *SUM[2:]], "exp has no dim 'rows'"),
-    (["run", "sum", "--targets", "numpy"], "sum needs the size of rows, n: add --dims"),
+    (["run", "sum", "--targets", "numpy"], "sum needs the size of rows, n: give it, as in --dims"),
     (["run", "sum", "--targets", "numpy", "--dims", "rows=3"], "sum needs"),
     ([*EXP, "--dims", "m=3"], "exp has no dim 'm': its dims are n"),
     ([*EXP, "--dims", "n=8"], "dim 'n' is given twice"),

@@ -14,7 +14,7 @@ from rich.console import Console
 from synthetic_rows import TARGETS, batch_norm_rows, make_row, outlier
 
 import results
-from results.columns import Row
+from results.columns import SCHEMA_VERSION, Row
 from results.comparison.campaigns import Campaigns, compare
 from results.comparison.changes import RateChange
 from results.comparison.headline import headline
@@ -308,7 +308,9 @@ def test_one_trial_a_side(campaign: Write) -> None:
 
 def test_other_schemas_are_read_as_nulls(campaign: Write) -> None:
     found = compared(campaign(rows(20)), campaign(rows(20), schema_version=99, plan="fixed"))
-    assert [(item.name, item.first, item.second) for item in found.setting] == [("schema version", "1", "99")]
+    assert [(item.name, item.first, item.second) for item in found.setting] == [
+        ("schema version", str(SCHEMA_VERSION), "99")
+    ]
     assert found.identical
 
 
@@ -320,6 +322,21 @@ def test_versions_and_machines_that_differ_are_named(campaign: Write) -> None:
     found = compared(first, second)
     assert [(item.name, item.first, item.second) for item in found.setting] == [("numpy", "2.4.6", "2.5.0")]
     assert found.setting[0].environment
+
+
+def test_of_long_lists_only_what_differs_is_named(campaign: Write) -> None:
+    first, second = campaign(rows(20)), campaign(rows(20))
+    threads = {"OMP_NUM_THREADS": "1"}
+    for place, variables, flags in (
+        (first, threads, ["avx", "avx2", "fma"]),
+        (second, threads | {"ATEN_CPU_CAPABILITY": "default"}, ["avx", "avx512f", "fma"]),
+    ):
+        record = {"e" * 16: {"variables": variables, "cpu_flags": flags}}
+        (place / "environments.json").write_text(json.dumps(record))
+    assert [(item.name, item.first, item.second) for item in compared(first, second).setting] == [
+        ("cpu flags of one only", "avx2", "avx512f"),
+        ("ATEN_CPU_CAPABILITY", "-", "default"),
+    ]
 
 
 def test_json_has_every_figure(campaign: Write) -> None:
