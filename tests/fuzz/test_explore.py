@@ -79,6 +79,7 @@ def test_a_damaged_list_of_problems_ends_in_one_line(ulpfuzz: Cli, explored: Pat
     assert "remove it" in done.stderr
 
 
+@pytest.mark.long
 def test_trials_of_an_exploration_are_reproduced(ulpfuzz: Cli, explored: Path) -> None:
     names = sorted(row["trial"] for row in rows_of(explored).values() if row["index"] in (3, 17))
     for name in (names[0], names[-1]):

@@ -116,6 +116,7 @@ def test_faults_at_compilation(ulpfuzz: Cli, planted: Path) -> None:
     assert details["compileraise"] == {"RuntimeError: planted trouble"}
 
 
+@pytest.mark.long
 def test_faults_in_the_other_precision_only(ulpfuzz: Cli, planted: Path) -> None:
     """The float64 rung runs on the first trial; nothing else there is suspicious."""
     faulty, clean = (rows_of(path) for path in campaign(ulpfuzz, planted, ["rungsegv", "runghang"], trials=5))

@@ -38,7 +38,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]
     return run
 
 
-def fixed(folder: Path, trials: int = 4000) -> tuple[object, ...]:
+def fixed(folder: Path, trials: int = 2000) -> tuple[object, ...]:
     """Two problems would need equal dims: a file with one is enough."""
     (folder / "c.toml").write_text(
         f"""

@@ -351,10 +351,12 @@ def test_a_campaign_in_both_formats(ulpfuzz, tmp_path) -> None:
     assert "equal bit for bit" in again.stdout
 
 
+@pytest.mark.long
 def test_reports_of_wide_formats_do_not_speak_of_it(ulpfuzz) -> None:
     assert "inside" not in ulpfuzz.ok("run", "exp", "--dims", "n=8", "--targets", "numpy", "--trials", "2").stdout
 
 
+@pytest.mark.long
 def test_a_target_option_names_the_format_too(ulpfuzz, tmp_path) -> None:
     ulpfuzz.ok(
         "run", "exp", "--dims", "n=8", "--targets", "numpy,numpy[dtype=float16]", "--pair",

@@ -162,6 +162,7 @@ def test_a_new_campaign_knows_the_arrays_in_its_folder(tmp_path: Path) -> None:
     assert np.array_equal(STORE.resolve(content_of(array)), array)
 
 
+@pytest.mark.long
 def test_killed_at_any_moment_it_goes_on_to_the_same_rows(ulpfuzz: Cli, searched: Path) -> None:
     moments = random.Random(3)
     arguments: tuple[object, ...] = (*SEARCH, "--out", "c")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
 from running import Cli, differing, elements_of, rows_of, wait_for
 
 import results
@@ -67,6 +68,7 @@ def test_a_survey_supports_a_rate_although_problems_come_up_twice(ulpfuzz: Cli) 
     assert results.rate(campaign, "flagged > 0", population=True).of == "the population of the survey"
 
 
+@pytest.mark.long
 def test_no_problems_of_another_population_are_added(ulpfuzz: Cli, tmp_path: Path) -> None:
     """`resume` with another version: what is written down runs, what would have to be drawn does not."""
     ulpfuzz.ok(*SURVEY, "--shard-trials", 6, "--out", "a")

@@ -81,7 +81,15 @@ def test_a_known_defect_is_real(defect: Any) -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("defect", [d for d in known.DEFECTS if d.operator in AS_COMMANDS], ids=identify)
+@pytest.mark.parametrize(
+    "defect",
+    [
+        pytest.param(d, marks=[pytest.mark.long] if d.dtype == "float64" else [])
+        for d in known.DEFECTS
+        if d.operator in AS_COMMANDS
+    ],
+    ids=identify,
+)
 def test_its_command_gives_its_verdict(defect: Any, tmp_path: Any) -> None:
     if (line := BACKENDS[defect.backend].missing()) is not None:
         pytest.skip(line)

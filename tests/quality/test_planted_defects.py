@@ -10,7 +10,7 @@ from planted_defects import DEFECTS, Defect, run
 from fuzz.thresholds import FLAG
 from results.verdicts import VERDICTS
 
-TRIALS = 20
+TRIALS = 10
 
 
 def identify(defect: Defect) -> str:

@@ -50,6 +50,7 @@ def test_a_deadly_trial_is_announced_and_survived(ulpfuzz: Cli, planted: Path) -
     assert ran.stderr.splitlines()[-1] == "the trial ended its process with SIGSEGV"
 
 
+@pytest.mark.long
 def test_a_trial_whose_shard_is_missing(ulpfuzz: Cli) -> None:
     ulpfuzz.ok(*RUN, "--targets", "numpy", "--shard-trials", 4, "--out", "c")
     (ulpfuzz.folder / "c" / "parts" / "00000001.parquet").unlink()

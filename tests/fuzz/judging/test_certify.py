@@ -76,7 +76,7 @@ def test_a_value_wrong_by_2_per_cent_of_the_bound_is_an_internal_error(
 
 @needs_arithmetic
 @pytest.mark.usefixtures("always")
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.long)])
 def test_no_operator_contradicts_on_any_family_of_inputs(lab: Lab, dtype: str) -> None:
     """Among them var in float64, whose divisor once had the digits of float64 only."""
     sizes = {"rows": 3, "n": 24, "N": 2, "C": 2, "M": 3, "K": 9, "B": 2, "G": 2, "D": 2, "I": 2, "O": 2}

@@ -81,7 +81,7 @@ def test_a_kernel_without_a_name_goes_through_ulpfuzz_and_says_so(night: Path, t
     assert "The kernel has no text of its own" in (tmp_path / "s.py").read_text()
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("dtype", [pytest.param("float16", marks=pytest.mark.long), "bfloat16"])
 def test_sixteen_bit_faults(ulpfuzz: Cli, tmp_path: Path, dtype: str) -> None:
     from kernels import EXTENSION
 
@@ -119,7 +119,7 @@ def test_the_command_writes_all_four_files(night: Path, ulpfuzz: Cli, tmp_path: 
     assert "still there" in shown.stdout
 
 
-@pytest.mark.parametrize("operator", ["softplus", "sum"])
+@pytest.mark.parametrize("operator", [pytest.param("softplus", marks=pytest.mark.long), "sum"])
 def test_the_test_fails_while_the_defect_is_there(night: Path, tmp_path: Path, operator: str) -> None:
     import subprocess
     import sys

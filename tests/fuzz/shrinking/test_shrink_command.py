@@ -49,6 +49,7 @@ def test_a_run_shrinks_its_findings(night: Path, ulpfuzz: Cli) -> None:
     assert {one["operator"]: one["shrunk"] for one in plain} == said
 
 
+@pytest.mark.long
 def test_the_results_are_what_repro_writes(night: Path, ulpfuzz: Cli) -> None:
     name = ids(night)["matmul"]
     ran = ulpfuzz("repro", night, name, "--script", "s.py", "--json", "s.json", "--markdown", "s.md")
