@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -223,7 +222,7 @@ def _groups(results: Results, whose: str) -> list[FindingGroup]:
     """)
     if not rows:
         return []
-    ran, seen = _ran(results), _environments(results, found)
+    ran, seen = _ran(results), _environments(results, found, [_key(row, SIGNATURE) for row in rows])
     return [_group(results, row, ran[_key(row, _TARGET)], seen.get(_key(row, SIGNATURE), ())) for row in rows]
 
 
@@ -269,11 +268,13 @@ def _ran_together(results: Results, shared: Sequence[dict[str, Any]]) -> dict[tu
     return {_key(row, _TARGET): row for row in rows}
 
 
-def _environments(results: Results, found: str) -> Mapping[tuple[str, ...], list[str]]:
-    """Environments of each finding that has any, in the order of the draws."""
+def _environments(
+    results: Results, found: str, keys: Sequence[tuple[str, ...]]
+) -> Mapping[tuple[str, ...], list[str]]:
+    """Environments of each finding that has any, by its key, in the order of the draws."""
     every = [row["environment"] for row in results.tallied("SELECT DISTINCT environment FROM outcomes WHERE found")]
     if len(every) == 1 and every[0] is not None:
-        return defaultdict(lambda: every)
+        return dict.fromkeys(keys, every)
     names = ", ".join(SIGNATURE)
     rows = results.records(f"""
         SELECT {names}, environment FROM ({found}) WHERE environment IS NOT NULL

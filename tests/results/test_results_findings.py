@@ -147,6 +147,15 @@ def test_environments_and_versions_in_order(campaign: Write) -> None:
     assert one.versions == (("apache-tvm", ("0.27", "0.28")),)
 
 
+def test_findings_of_a_campaign_in_one_environment_name_it(campaign: Write) -> None:
+    directory = campaign([unstable(0, TVM, environment="here"), unstable(1, environment="here")])
+    records = {"here": {"versions": {"apache-tvm": "0.27", "numpy": "2.4"}}}
+    (directory / "environments.json").write_text(json.dumps(records))
+    found = findings(results.open(directory))
+    assert [one.environments for one in found] == [("here",), ("here",)]
+    assert {one.versions for one in found} == {(("apache-tvm", ("0.27",)),), (("numpy", ("2.4",)),)}
+
+
 def test_rows_of_older_campaigns_have_no_region(campaign: Write) -> None:
     (one,) = findings(results.open(campaign([unstable(0, region=None)])))
     assert one.region == ""
