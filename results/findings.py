@@ -268,9 +268,7 @@ def _ran_together(results: Results, shared: Sequence[dict[str, Any]]) -> dict[tu
     return {_key(row, _TARGET): row for row in rows}
 
 
-def _environments(
-    results: Results, found: str, keys: Sequence[tuple[str, ...]]
-) -> Mapping[tuple[str, ...], list[str]]:
+def _environments(results: Results, found: str, keys: Sequence[tuple[str, ...]]) -> Mapping[tuple[str, ...], list[str]]:
     """Environments of each finding that has any, by its key, in the order of the draws."""
     every = [row["environment"] for row in results.tallied("SELECT DISTINCT environment FROM outcomes WHERE found")]
     if len(every) == 1 and every[0] is not None:

@@ -302,6 +302,21 @@ def last_line(error: BaseException, limit: int = 300) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
+def whole_text(error: BaseException, limit: int = 300) -> str:
+    """An error's text as one line, shortened in its middle.
+
+    For errors of code that somebody wrote: JAX says first what is wrong and last where to read about it.
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = " ".join(lines)
+    if len(text) <= limit:
+        return text or type(error).__name__
+    first, last = lines[0], lines[-1]
+    if len(lines) > 1 and len(first) + len(last) + 5 <= limit:
+        return f"{first} ... {last}"
+    return f"{first[: limit - 3]}..."
+
+
 def as_tuple(result: Any) -> tuple[Any, ...]:
     """One array or a tuple of arrays, always as a tuple."""
     return tuple(result) if isinstance(result, tuple | list) else (result,)

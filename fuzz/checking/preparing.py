@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, structs
 
-from fuzz.backends.base import Array, last_line
+from fuzz.backends.base import Array, last_line, whole_text
 from fuzz.checking.adapters import ADAPTERS, library_of, outputs_of
 from fuzz.checking.callables import hint
 from fuzz.checking.called import FOREIGN, Called, Unusable, takes_by_name
@@ -192,7 +192,7 @@ def _tried(name: str, function: Function, inputs: Mapping[str, Array], by_name: 
         except Unusable as error:
             failures[library] = str(error)
         except FOREIGN as error:  # whatever the user's code raises
-            failures[library] = f"{type(error).__name__}: {last_line(error)}"
+            failures[library] = f"{type(error).__name__}: {whole_text(error)}"
             if library == "numpy" and isinstance(error, AttributeError | TypeError):
                 foreign.append(library)
         return None
@@ -259,7 +259,7 @@ def _repeated(called: Called, inputs: Mapping[str, Array], first: Sequence[Array
     try:
         again = _run(called, [array.copy() for array in inputs.values()]).outputs
     except FOREIGN as error:
-        return [f"{called.name} fails when it is called again: {type(error).__name__}: {last_line(error)}"]
+        return [f"{called.name} fails when it is called again: {type(error).__name__}: {whole_text(error)}"]
     if all(a.shape == b.shape and _same(a, b) for a, b in zip(first, again, strict=False)) and len(first) == len(again):
         return []
     with np.errstate(all="ignore"):

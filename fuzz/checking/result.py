@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct, structs
 
 from fuzz.checking.made import Made, Subject
+from fuzz.checking.places import where_flagged, where_largest
 from fuzz.operators.gradients import gradient_name, is_gradient
 from results.closer import CloserLine, closer_lines
 from results.reading import Results
@@ -47,6 +46,8 @@ class Line(Struct, frozen=True):
     """NaN or infinities on one side only that the inputs' rounding or the range of the format explain."""
     where: str
     """Inputs at the largest absolute error, where an element depends on few; else empty."""
+    furthest: str
+    """Inputs, value and truth of the element with the largest rho that is flagged; empty where none is."""
 
     @property
     def label(self) -> str:
@@ -193,7 +194,8 @@ def _line(results: Results, name: str, library: str, operator: str) -> Line:
         detail=str(told[0]["detail"] or "") if told else "",
         trials=int(row["trials"]),
         failed=rate_interval(int(failed), int(row["trials"])),
-        where=_where(results, name, operator),
+        where=where_largest(results, name, operator),
+        furthest=where_flagged(results, name, operator),
         empty=bool(row["empty"]),
         explained=int(row["explained"]),
         **{
@@ -214,18 +216,6 @@ _MARKS = {
     "input_modified": "the figures are those of calls with copies of the inputs",
     "nondeterministic": "two calls on one input differ; figures of it say nothing but how much it varies",
 }
-
-
-def _where(results: Results, name: str, operator: str) -> str:
-    """ "x = -2.70" at the largest absolute error."""
-    rows = results.sql(
-        f"""SELECT inputs FROM elements WHERE kind = 'absolute' AND target LIKE '{name}:%' AND operator = '{operator}'
-            ORDER BY abs(value - truth) DESC LIMIT 1"""
-    ).to_pylist()
-    given: list[Any] = json.loads(rows[0]["inputs"]) if rows else []
-    if not given or len(given) > 3:
-        return ""
-    return ", ".join(f"{item[0]} = {float(item[2]):.3g}" for item in given)
 
 
 def _pairs(results: Results) -> list[PairLine]:

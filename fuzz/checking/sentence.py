@@ -63,7 +63,8 @@ def _accusation(line: Line, made: Made, dtype: str) -> str:
     if line.verdict in ("input_modified", "nondeterministic"):
         return f"{line.label}: the result {VERDICTS[line.verdict].sentence}: {line.detail}."
     largest = f"; largest error {_size(line.abs_max)}{place}" if line.abs_max is not None else ""
-    return f"{line.label}: the result {VERDICTS[line.verdict].sentence} ({line.detail}){largest}."
+    furthest = f"; at the largest rho {line.furthest}" if line.furthest else ""
+    return f"{line.label}: the result {VERDICTS[line.verdict].sentence} ({line.detail}){furthest}{largest}."
 
 
 def _varies(tally: VariantTally) -> str:

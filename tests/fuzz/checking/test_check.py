@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import torch.nn.functional as F
 from kept_here import HERE, here
 
 import fuzz
+from fuzz.checking.places import told_apart
 from fuzz.checking.result import Result
 from fuzz.errors import UserError
 
@@ -89,6 +91,32 @@ def test_another_dtype_than_that_of_the_inputs(tmp_path: Path) -> None:
     result = checked(tmp_path, tanh, narrow, dtype="float64")
     assert result.verdict == "dtype_mismatch"
     assert any("narrow returns float32 for float64 inputs" in note for note in result.notes)
+
+
+def test_the_sentence_names_where_rounding_explains_least(tmp_path: Path) -> None:
+    """log(1 + exp x) is 0 in the left tail; its largest absolute error lies on the right, and is rounding."""
+
+    def stable(x: Any) -> Any:
+        return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+    def naive(x: Any) -> Any:
+        return np.log(1 + np.exp(x))
+
+    result = checked(tmp_path, stable, naive, inputs={"x": "uniform(-18,12)[400]"})
+    assert result.verdict == "unstable"
+    told = re.search(r"at the largest rho x = (\S+) gives (\S+) instead of (\S+);", result.sentence)
+    assert told is not None, result.sentence
+    place, value, truth = told.groups()
+    assert float(place) < -16
+    assert (float(value), float(truth)) == (0, pytest.approx(np.exp(float(place)), rel=0.1))
+    assert float(result.lines[1].where.removeprefix("x = ")) > 0
+    assert not result.lines[0].furthest
+
+
+def test_two_numbers_show_that_they_differ() -> None:
+    assert told_apart(0.0, 5.9581e-08) == ("0", "5.96e-08")
+    assert told_apart(1.0000001, 1.0) == ("1.0000001", "1")
+    assert told_apart(float("nan"), 1.0) == ("nan", "1")
 
 
 def test_a_result_prints_in_a_terminal_and_a_notebook(tmp_path: Path) -> None:
@@ -194,7 +222,7 @@ def complex_(x: Any) -> Any:
     [
         (broadcast, r"NumPy would broadcast them to \[40, 40\]"),
         (nothing_at_all, "returned None: return an array"),
-        (refuses, "ValueError: not today"),
+        (refuses, "ValueError: no not today"),
         (text, r"text called with x\[40\] \(by name, float32\): returned str: return an array"),
         (sparse, "returned sparse tensor of torch: return an array"),
         (complex_, "returned complex64"),
