@@ -53,6 +53,10 @@ def campaign_of(path: Path) -> Path:
     return path.parent.parent if path.parent.name in _FOLDERS else path.parent
 
 
+MORE_TIME = " --time 1h"
+"""Without it, nothing goes on in a campaign whose time is over."""
+
+
 def resume_command(directory: Path, options: str = "") -> str:
     """The command that goes on with a campaign, quoted for a shell."""
     return f"`ulpfuzz resume {shlex.quote(str(directory))}{options}`"

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from results.certification import certification
 from results.layout import count, heading, say, table
-from results.manifest import resume_command
+from results.manifest import MORE_TIME, resume_command
 from results.quiet import quiet, told
 from results.reading import Results
 from results.setting import Setting, describe_environment, targets_that_ran, without_output
@@ -62,7 +62,8 @@ def trials_line(results: Results, ran: Setting) -> str:
     line = f"{count(ran.trials)} {'trial' if ran.trials == 1 else 'trials'}, seed {seeds}{plan}"
     wanted = _wanted(results.manifest, ran)
     if wanted is not None and ran.trials < wanted:
-        line += f"; INCOMPLETE: {count(wanted)} were planned, run {resume_command(results.directories[0])}"
+        more = "" if results.manifest.get("seconds") is None else MORE_TIME
+        line += f"; INCOMPLETE: {count(wanted)} were planned, run {resume_command(results.directories[0], more)}"
     return line
 
 

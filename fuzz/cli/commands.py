@@ -15,6 +15,7 @@ from typing import TypeVar
 from msgspec import Struct, structs
 
 from fuzz.campaigns import duration
+from fuzz.campaigns.budget import OVER
 from fuzz.campaigns.campaign import Campaign
 from fuzz.campaigns.directory import CampaignDirectory, default_directory
 from fuzz.campaigns.log import elapsed
@@ -32,7 +33,7 @@ from fuzz.targets import split_targets
 from fuzz.terminal import console
 from fuzz.workers.supervisor import Limits
 from results.known import read_known
-from results.manifest import resume_command
+from results.manifest import MORE_TIME, resume_command
 from strategies.contract import Scalar
 from strategies.expressions import RecipeError, split_input
 
@@ -262,7 +263,8 @@ def _compute(campaign: Campaign, settings: Settings, shrink: str | None) -> None
 
     write_findings(open_results(path, verify=False), path)
     if outcome.reason:
-        tell(f"ended: {outcome.reason}")
+        over = outcome.reason.endswith(OVER)
+        tell(f"ended: {outcome.reason}" + (f"; {resume_command(path, MORE_TIME)} goes on" if over else ""))
     if seconds := after_run(shrink, elapsed(path)):
         from fuzz.shrinking.command import shrink_after_run
 

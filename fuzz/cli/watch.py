@@ -24,7 +24,7 @@ from fuzz.say import say
 from fuzz.terminal import PATIENT_AFTER, PATIENT_SECONDS, PLAIN_SECONDS, can_move
 from results.errors import StoreError
 from results.layout import TextConsole
-from results.manifest import MANIFEST, read_manifest, resume_command
+from results.manifest import MANIFEST, MORE_TIME, read_manifest, resume_command
 
 STALE_SECONDS = 45.0
 """The engine logs a snapshot every ten seconds or so: four missing ones are a sign."""
@@ -33,7 +33,6 @@ PIPED_WIDTH = 110
 _LOOK_SECONDS = 1.0
 _STATES = ("snapshot", "start", "stop")
 _DONE = "done"
-_MORE_TIME = " --time 1h"
 
 
 class Sight(Struct, frozen=True):
@@ -93,7 +92,7 @@ def look(directory: Path) -> Sight:
 def _ended(directory: Path, snapshot: Snapshot, reason: str) -> Sight:
     finished = snapshot.total is not None and snapshot.done >= snapshot.total
     note = (
-        "" if finished or reason in (_DONE, DECIDED) else _go_on(directory, _MORE_TIME if reason.endswith(OVER) else "")
+        "" if finished or reason in (_DONE, DECIDED) else _go_on(directory, MORE_TIME if reason.endswith(OVER) else "")
     )
     return Sight(structs.replace(snapshot, ended=reason), note, over=True)
 

@@ -185,6 +185,12 @@ def test_what_was_not_decided_is_listed(campaign: Callable[..., Path]) -> None:
 def test_an_unfinished_campaign_says_so(campaign: Callable[..., Path]) -> None:
     page = text(campaign(batch_norm_rows(10), trials=50), 200)
     assert "INCOMPLETE: 50 were planned, run `ulpfuzz resume" in page
+    assert "--time" not in page
+
+
+def test_an_unfinished_campaign_with_a_limit_of_time_needs_more_of_it(campaign: Callable[..., Path]) -> None:
+    directory = campaign(batch_norm_rows(10), trials=50, seconds=2.0)
+    assert f"INCOMPLETE: 50 were planned, run `ulpfuzz resume {directory} --time 1h`" in text(directory, 400)
 
 
 def survey(problems: int) -> list[Row]:

@@ -80,7 +80,8 @@ def test_time_ends_a_campaign_and_more_time_goes_on(ulpfuzz: Cli, tmp_path: Path
     sizes = tmp_path / "c.toml"
     sizes.write_text('targets = ["numpy"]\n[[problem]]\noperator = "sum"\ndims = { rows = 3, n = [7, 8] }\n')
     ran = ulpfuzz.ok("run", sizes, "--time", "1.5s", "--out", "c")
-    assert "ended: 2 s are over" in ran.stderr
+    assert "ended: 2 s are over; `ulpfuzz resume " in ran.stderr
+    assert " --time 1h` goes on" in ran.stderr
     first = rows_of(tmp_path / "c")
     assert first
     again = ulpfuzz.ok("resume", "c")
