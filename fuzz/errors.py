@@ -37,9 +37,13 @@ class Interrupted(Exception):
     exit_code = 130
 
 
-def unknown(kind: str, name: str, known: Iterable[str], hint: str = "") -> UserError:
-    """An error for a name that does not exist, with the nearest one that does."""
+def unknown(kind: str, name: str, known: Iterable[str], *, listed_by: str = "") -> UserError:
+    """An error for a name that does not exist, with the nearest one that does.
+
+    Where none is near: all of them, or the command that lists them (`listed_by`) where they are too many for a line.
+    """
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    suggestion = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"
-    return UserError(f"unknown {kind} {name!r}: {suggestion}{' ' + hint if hint else ''}")
+    every = f"`{listed_by}` shows those there are" if listed_by else f"known: {', '.join(names)}"
+    suggestion = f"did you mean {near[0]!r}?" if near else every
+    return UserError(f"unknown {kind} {name!r}: {suggestion}")

@@ -74,7 +74,9 @@ class CampaignDirectory:
         try:
             data = json.loads(self.manifest_path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise UserError(f"{self.path} is not a campaign: it has no {MANIFEST}") from None
+            raise UserError(
+                f"{self.path} is not a campaign: it has no {MANIFEST}; give a directory that ulpfuzz wrote"
+            ) from None
         except (OSError, ValueError) as error:
             raise StorageError(f"cannot read {self.manifest_path}: {error}: restore it from a copy") from None
         if not isinstance(data, dict) or data.get("format") != FORMAT:

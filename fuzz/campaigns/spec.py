@@ -79,8 +79,9 @@ def _known_keys(table: Mapping[str, Any], known: set[str], what: str) -> None:
         raise UserError(f"{what.split(' ', 2)[-1]}: a table is due, got {table!r}")
     for key in table:
         if key not in known:
-            hint = f"({key} belongs into a [[problem]] table)" if key in _PROBLEM else ""
-            raise unknown(what, key, known, hint)
+            if key in _PROBLEM:
+                raise UserError(f"unknown {what} {key!r}: it belongs into a [[problem]] table, below that heading")
+            raise unknown(what, key, known)
 
 
 class _Extensions(Struct, frozen=True):

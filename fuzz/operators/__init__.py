@@ -67,7 +67,7 @@ def gradient(name: str) -> Gradient:
     if wrt and is_gradient(forward_name(name)):
         raise UserError(f"{forward_name(name)} is a gradient already: second derivatives are not derived")
     if not is_gradient(name) or whole not in OPERATORS:
-        raise unknown("operator", name, OPERATORS)
+        raise unknown("operator", name, OPERATORS, listed_by="ulpfuzz list operators")
     forward = OPERATORS[whole]
     if name not in _derived or _derived[name].forward is not forward:
         _derived[name] = gradient_of(forward, wrt or None)

@@ -56,6 +56,7 @@ def one_line(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 2)
 
 ONE_LINE = [
     (["run", "summ", "--dims", "n=3"], "unknown operator 'summ': did you mean 'sum'?"),
+    (["run", "zzz", "--dims", "n=3"], "unknown operator 'zzz': `ulpfuzz list operators` shows those there are"),
     ([*SUM, "--targets", "nunpy"], "unknown backend 'nunpy': did you mean 'numpy'?"),
     ([*SUM, "--targets", "numpy["], "cannot read target 'numpy['"),
     ([*SUM, "--targets", ""], "no target"),
@@ -161,7 +162,9 @@ def test_what_is_no_campaign(capsys: pytest.CaptureFixture[str], empty_folder: P
     more = ["x-1"] if command == "repro" else []
     (empty_folder / "folder").mkdir()
     (empty_folder / "file").write_text("")
-    assert "folder is not a campaign: it has no campaign.json" in one_line(capsys, command, "folder", *more)
+    assert "folder is not a campaign: it has no campaign.json; give a directory that ulpfuzz wrote" in one_line(
+        capsys, command, "folder", *more
+    )
     assert "file is a" in one_line(capsys, command, "file", *more)
     manifest = empty_folder / "folder" / "campaign.json"
     texts = {"": 3, '{"format": "ulpfuzz campaign"': 3, "[]": 2, "{}": 2, '{"format": "other"}': 2}
@@ -182,6 +185,7 @@ TOML = [
     ("problem = 3", "has no [[problem]] table"),
     ("problem = [3]", "a table is due, got 3"),
     ("trails = 3\n[[problem]]\n" + BASE, "unknown key in c.toml 'trails': did you mean 'trials'?"),
+    ('operator = "sum"\n', "unknown key in c.toml 'operator': it belongs into a [[problem]] table, below that heading"),
     ("[[problem]]\noperater = 'exp'", "unknown key of [[problem]] in c.toml 'operater': did you mean 'operator'?"),
     ("[[problem]]\ndims = {n = 3}", "problem[0]: missing key `operator`"),
     ("[published]\nrat = '1/2'\n[[problem]]\n" + BASE, "unknown key of published in c.toml 'rat'"),
