@@ -50,9 +50,13 @@ def problem_lines(ran: Setting) -> list[str]:
         lines = [f"{ran.operators[0]} in {', '.join(ran.dtypes)}, {ran.dims[0] if ran.dims else ''}{attributes}"]
         return lines + [f"inputs: {recipe}" for recipe in ran.recipes]
     return [
-        f"{count(ran.problems)} problems of {_some(ran.operators, 'operator')} in {', '.join(ran.dtypes)}",
-        f"{_some(ran.dims, 'choice')} of sizes, {count(len(ran.recipes))} of input recipes",
+        f"{count(ran.problems)} problems of {_operators(ran.operators)} in {', '.join(ran.dtypes)}",
+        f"{_choices(ran.dims, 'sizes')}, {_choices(ran.recipes, 'inputs')}",
     ]
+
+
+def _choices(values: tuple[str, ...], of: str) -> str:
+    return f"{of} {values[0]}" if len(values) == 1 else f"{count(len(values))} choices of {of}"
 
 
 def trials_line(results: Results, ran: Setting) -> str:
@@ -99,9 +103,5 @@ def implementations(names: str, operators: int) -> str:
     return names if operators == 1 or names.count(",") < _SHOWN else f"{names.count(',') + 1} formulations"
 
 
-def _some(values: tuple[str, ...], noun: str) -> str:
-    if len(values) == 1:
-        return values[0]
-    if len(values) <= _SHOWN and noun == "operator":
-        return ", ".join(values)
-    return f"{count(len(values))} {noun}s"
+def _operators(values: tuple[str, ...]) -> str:
+    return ", ".join(values) if len(values) <= _SHOWN else f"{count(len(values))} operators"

@@ -193,6 +193,11 @@ def test_an_unfinished_campaign_with_a_limit_of_time_needs_more_of_it(campaign: 
     assert f"INCOMPLETE: 50 were planned, run `ulpfuzz resume {directory} --time 1h`" in text(directory, 400)
 
 
+def test_problems_of_one_size_show_it(campaign: Callable[..., Path]) -> None:
+    rows = [make_row(i, problem_id=f"{i:016x}", dims="n=8", recipes=f"x=normal(0,{i})") for i in range(1, 4)]
+    assert "3 problems of batch_norm in float32 sizes n=8, 3 choices of inputs" in text(campaign(rows), 200)
+
+
 def survey(problems: int) -> list[Row]:
     rows = []
     for p in range(problems):
@@ -207,7 +212,7 @@ def survey(problems: int) -> list[Row]:
 def test_a_survey_is_shown_by_operator(campaign: Callable[..., Path]) -> None:
     directory = campaign(survey(400), plan="survey")
     page = text(directory, 140)
-    assert "400 problems of 40 operators in float32" in page
+    assert "400 problems of 40 operators in float32 400 choices of sizes, inputs " in page
     assert "op03 tvm:llvm[mcpu=host] 10 10 = 100 % [69, 100] 3.0e5 unstable" in page
     assert "Operators within rounding on every target (39): op00, op01, op02, op04" in page
     assert "of the rate in the survey's population" in page
