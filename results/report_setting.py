@@ -25,6 +25,8 @@ def print_setting(results: Results, ran: Setting, console: Console) -> None:
     for line in problem_lines(ran):
         say(console, line)
     say(console, trials_line(results, ran))
+    for line in unreached_lines(results, ran):
+        say(console, line)
     for environment in ran.environments:
         record = results.environments.get(environment)
         say(console, f"environment {environment[:12]}" + (f": {describe_environment(record)}" if record else ""))
@@ -69,6 +71,19 @@ def trials_line(results: Results, ran: Setting) -> str:
         more = "" if results.manifest.get("seconds") is None else MORE_TIME
         line += f"; INCOMPLETE: {count(wanted)} were planned, run {resume_command(results.directories[0], more)}"
     return line
+
+
+def unreached_lines(results: Results, ran: Setting) -> list[str]:
+    """Operators that were asked for and have no trial yet: nothing in the report is about them."""
+    asked: set[str] = set()
+    for manifest in results.manifests:
+        asked |= {str(cell["operator"]) for cell in manifest.get("survey") or ()}
+        asked |= {str(cell["problem"]["operator"]) for cell in manifest.get("cells") or ()}
+    left = sorted(asked - set(ran.operators))
+    if not left:
+        return []
+    names = ", ".join(left[:_SHOWN]) + (", ..." if len(left) > _SHOWN else "")
+    return [f"not reached: {count(len(left))} of {count(len(asked))} operators: {names}"]
 
 
 def _wanted(manifest: dict[str, Any], ran: Setting) -> int | None:

@@ -12,7 +12,7 @@ from results.certification import certification
 from results.contents.table import Cell, Column, Table, word
 from results.layout import count
 from results.quiet import quiet, told
-from results.report_setting import implementations, problem_lines, trials_line
+from results.report_setting import implementations, problem_lines, trials_line, unreached_lines
 from results.setting import Missing, Setting, setting, targets_that_ran, undecided, without_output
 from results.tallies import verdict_counts
 from results.verdicts import VERDICTS
@@ -35,7 +35,7 @@ class Facts(Struct, frozen=True):
 def what_ran(results: Results) -> tuple[str, ...]:
     """Problems and inputs, trials, seed and plan, certification."""
     ran = setting(results)
-    lines = [*problem_lines(ran), trials_line(results, ran)]
+    lines = [*problem_lines(ran), trials_line(results, ran), *unreached_lines(results, ran)]
     certified = certification(results, ran.environments)
     return (*lines, *([certified] if certified else []))
 

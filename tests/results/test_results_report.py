@@ -193,6 +193,15 @@ def test_an_unfinished_campaign_with_a_limit_of_time_needs_more_of_it(campaign: 
     assert f"INCOMPLETE: 50 were planned, run `ulpfuzz resume {directory} --time 1h`" in text(directory, 400)
 
 
+def test_operators_that_were_not_reached_are_named(campaign: Callable[..., Path]) -> None:
+    asked = [{"operator": name, "home": "float32"} for name in ("batch_norm", "exp", "tanh")]
+    page = text(campaign(batch_norm_rows(10), plan="explore", survey=asked, seconds=2.0), 200)
+    assert "not reached: 2 of 3 operators: exp, tanh" in page
+    cells = [{"problem": {"operator": name, "dims": {}}} for name in ("batch_norm", "sum")]
+    assert "not reached: 1 of 2 operators: sum" in text(campaign(batch_norm_rows(10), cells=cells), 200)
+    assert "not reached" not in text(campaign(batch_norm_rows(10), cells=cells[:1]), 200)
+
+
 def test_problems_of_one_size_show_it(campaign: Callable[..., Path]) -> None:
     rows = [make_row(i, problem_id=f"{i:016x}", dims="n=8", recipes=f"x=normal(0,{i})") for i in range(1, 4)]
     assert "3 problems of batch_norm in float32 sizes n=8, 3 choices of inputs" in text(campaign(rows), 200)
