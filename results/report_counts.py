@@ -18,6 +18,8 @@ from results.tallies import Tally, against_truth, between_targets, verdict_count
 from results.verdicts import VERDICTS
 
 _OFTEN = ("trials", "above 1e-1", "above 1e-2")
+_FLAG = 2.0
+"""rho above which an element is flagged (docs/verdicts.md)."""
 
 
 def print_targets(results: Results, console: Console) -> None:
@@ -51,6 +53,8 @@ def print_targets(results: Results, console: Console) -> None:
         "amplification: at the largest relative error, how much of it one rounding unit explains, in units of u.",
     )
     say(console, "rho: error divided by what rounding and conditioning excuse; above 2 an element is flagged.")
+    if excused := [tally.target for tally in tallies if not tally.flagged and (tally.worst_rho or 0) > _FLAG]:
+        say(console, f"Not flagged above 2: {', '.join(excused)}. Reading subnormal numbers as zero explains that.")
     if low_precision:
         say(
             console,

@@ -193,6 +193,14 @@ def test_an_unfinished_campaign_with_a_limit_of_time_needs_more_of_it(campaign: 
     assert f"INCOMPLETE: 50 were planned, run `ulpfuzz resume {directory} --time 1h`" in text(directory, 400)
 
 
+def test_a_large_rho_that_is_not_flagged_says_why(campaign: Callable[..., Path]) -> None:
+    rows = batch_norm_rows(10)
+    assert "Not flagged above 2" not in text(campaign(rows), 200)
+    flushed = next(row for row in rows if row["target"] == NUMPY)
+    flushed.update(verdict="subnormals_flushed", rho_max=1.7e4, flagged=0)
+    assert f"Not flagged above 2: {NUMPY}. Reading subnormal numbers as zero" in text(campaign(rows), 200)
+
+
 def test_operators_that_were_not_reached_are_named(campaign: Callable[..., Path]) -> None:
     asked = [{"operator": name, "home": "float32"} for name in ("batch_norm", "exp", "tanh")]
     page = text(campaign(batch_norm_rows(10), plan="explore", survey=asked, seconds=2.0), 200)
