@@ -24,7 +24,8 @@ _TEXT = (
     (
         "flagged",
         "A flagged trial has an element of rho above 2, and more than subnormal numbers read as zero. It is run once "
-        "more in another precision before it gets a verdict: what does not shrink with the precision is wrong, what does is unstable.",
+        "more in another precision before it gets a verdict: what does not shrink with the precision is wrong, what "
+        "does is unstable.",
     ),
     (
         "a rate",

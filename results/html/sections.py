@@ -167,8 +167,8 @@ def _ecdf(results: Results, colour: Mapping[str, str]) -> str:
     return (
         f'<figure>{legend(colour, shown)}<div class="box">{ecdf(found, colour)}</div></figure>'
         f"<p>The share of results whose largest rho is at most the value on the axis. Results right of the dashed line "
-        f"(rho = 2) are flagged, but where subnormal numbers read as zero explain them; exact ones (rho = 0) are at the "
-        f"left edge.</p>{paragraphs(told)}"
+        f"(rho = 2) are flagged, but where subnormal numbers read as zero explain them; exact ones (rho = 0) are at "
+        f"the left edge.</p>{paragraphs(told)}"
     )
 
 
