@@ -26,6 +26,17 @@ def swapped(reference: Called, others: Sequence[Called], inputs: Mapping[str, Ar
     return [note for other in others if not other.by_name for note in _note(reference, other, inputs)]
 
 
+def misplaced(name: str, places: Sequence[str], inputs: Sequence[str]) -> list[str]:
+    """A note for inputs that go by position to one parameter of a function and have the name of another."""
+    wrong = [f"{one} as {place}" for one, place in zip(inputs, places, strict=False) if one != place and one in places]
+    if not wrong:
+        return []
+    return [
+        f"{name}({', '.join(places)}) was given input {', '.join(wrong)}: where a name fits no parameter, all inputs "
+        "go by position; give them the names of the parameters"
+    ]
+
+
 def _note(reference: Called, other: Called, inputs: Mapping[str, Array]) -> Iterator[str]:
     arrays, names = list(inputs.values()), list(inputs)
     try:

@@ -19,7 +19,7 @@ from msgspec import Struct, structs
 from fuzz.backends.base import Array, last_line, whole_text
 from fuzz.checking.adapters import ADAPTERS, library_of, outputs_of
 from fuzz.checking.callables import hint
-from fuzz.checking.called import FOREIGN, Called, Unusable, takes_by_name
+from fuzz.checking.called import FOREIGN, Called, Unusable, places_of, takes_by_name
 from fuzz.checking.consistency import elected, of_contradictions, own_rho
 from fuzz.checking.faults import of_formula, of_orders, of_values, same_outputs
 from fuzz.checking.independence import independent
@@ -27,7 +27,7 @@ from fuzz.checking.known import Known, inputs_dtype
 from fuzz.checking.leaves import narrow_leaves
 from fuzz.checking.library import candidates, hinted
 from fuzz.checking.made import traceable
-from fuzz.checking.orders import swapped
+from fuzz.checking.orders import misplaced, swapped
 from fuzz.errors import UserError
 from fuzz.oracle.program import OPAQUE
 from fuzz.oracle.rules import COMPARISONS
@@ -162,6 +162,8 @@ def _known(name: str, function: Function, inputs: Mapping[str, Array], tell: Tel
     notes += varies
     mark = "input_modified" if changed else "nondeterministic" if any(OTHER in note for note in varies) else ""
     notes += _mode(name, function)
+    if not by_name:
+        notes += misplaced(name, places_of(function), list(inputs))
     wide, remarks = _widened(called, inputs, tell)
     shapes, dtypes = tuple(v.shape for v in seen.outputs), tuple(v.dtype.name for v in seen.outputs)
     return Known(name, seen.library, by_name, tuple(seen.names), shapes, dtypes, wide, tuple(notes + remarks), mark)

@@ -220,6 +220,17 @@ def test_arguments_by_name() -> None:
     assert not takes_by_name(np.add, ["x", "w"])
 
 
+def test_an_input_that_goes_to_another_parameter_than_its_own_is_noticed() -> None:
+    inputs = {name: np.ones((2, 2), np.float32) for name in ("weight", "x")}
+    notes = prepare([("f", lambda x, w: x @ w), ("g", lambda a, b: a @ b)], None, inputs).notes
+    assert [note for note in notes if "by position" in note] == [
+        "f(x, w) was given input x as w: where a name fits no parameter, all inputs go by position; give them the "
+        "names of the parameters"
+    ]
+    right = dict(zip(("x", "weight"), inputs.values(), strict=True))
+    assert not any("by position" in note for note in prepare([("f", lambda x, w: x @ w)], None, right).notes)
+
+
 def test_swapped_arguments_are_noticed() -> None:
     random = np.random.default_rng(0)
     inputs = {"x": random.normal(size=(3, 3)).astype(np.float32), "w": random.normal(size=(3, 3)).astype(np.float32)}
