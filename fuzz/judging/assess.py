@@ -13,7 +13,7 @@ from fuzz.execution import Failure, Run
 from fuzz.judging import accuracy
 from fuzz.judging.adjudicate import measure
 from fuzz.judging.certify import Certifier, due
-from fuzz.judging.judge import Evidence, Judgement, Ladder, Probe, judge, suspicious
+from fuzz.judging.judge import Evidence, Judgement, Ladder, Mismatch, Probe, judge, suspicious
 from fuzz.judging.ladder import Climb, benign_rho, climb
 from fuzz.judging.outside import outside
 from fuzz.judging.probe import probe, probe_benign, shortened
@@ -151,6 +151,7 @@ class Assessor:
             probe=short,
             misrounded=unrounded,
             outside=outside(self._bench.contract.outputs[output].domain, values),
+            mismatch=_mismatch(values, yardstick.value, m.first_mismatch),
         )
 
     def _probe(self, target: Target, output: int, reduces: bool, ladder: Ladder | None) -> Probe | None:
@@ -166,3 +167,7 @@ class Assessor:
         else:
             return None
         return answer if isinstance(answer, Probe) else None
+
+
+def _mismatch(values: Array, truth: Array, first: int) -> Mismatch | None:
+    return Mismatch(float(values.reshape(-1)[first]), float(truth[first])) if first >= 0 else None

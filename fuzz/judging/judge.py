@@ -147,6 +147,13 @@ class Outside(Struct, frozen=True):
     high: float
 
 
+class Mismatch(Struct, frozen=True):
+    """The first element that is NaN or infinite on one side only."""
+
+    value: float
+    truth: float
+
+
 class Evidence(Struct, frozen=True):
     """Everything the verdict of one output may depend on."""
 
@@ -170,6 +177,8 @@ class Evidence(Struct, frozen=True):
     misrounded: Misrounded | None = None
     """Set where the operation has to be correctly rounded and is not: one rounding cannot be unstable."""
     outside: Outside | None = None
+    mismatch: Mismatch | None = None
+    """Set where NaN or an infinity is on one side only."""
 
 
 class Judgement(Struct, frozen=True):
@@ -207,10 +216,11 @@ def _by_error(e: Evidence) -> Judgement:
             f"read as zero; rho elsewhere {e.flush_rho:.2g}",
         )
     if m.nonfinite_mismatch:
+        instead = f": {e.mismatch.value:.4g} instead of {e.mismatch.truth:.4g}" if e.mismatch else ""
         return Judgement(
             "nonfinite_mismatch",
             f"{m.nonfinite_mismatch} of {m.size} elements are NaN or infinite on one side only, "
-            f"the first at {m.first_mismatch}",
+            f"the first at {m.first_mismatch}{instead}",
         )
     if m.unbounded and not suspicious(m):
         return Judgement("indeterminate", f"the error bound overflows at {m.unbounded} elements")

@@ -92,14 +92,21 @@ def test_one_ulp_beside_the_nearest_number_counts(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "value"),
-    [(0x7C00, 1.0), (0xFC00, np.nan), (0x7E00, 0.0), (0x3C00, np.inf), (0x7C01, 2.0)],
+    ("pattern", "value", "told"),
+    [
+        (0x7C00, 1.0, "1 instead of inf"),
+        (0xFC00, np.nan, "nan instead of 0"),
+        (0x7E00, 0.0, "0 instead of nan"),
+        (0x3C00, np.inf, "inf instead of 2.718"),
+        (0x7C01, 2.0, "2 instead of nan"),
+    ],
     ids=["inf", "-inf", "NaN", "1", "signalling NaN"],
 )
-def test_a_wrong_nonfinite_value_is_named(lab: Lab, pattern: int, value: float) -> None:
+def test_a_wrong_nonfinite_value_is_named(lab: Lab, pattern: int, value: float, told: str) -> None:
     row = run(lab, wrong_at(pattern, lambda y: value))
     assert row["verdict"] == "nonfinite_mismatch"
     assert row["nonfinite_mismatch"] == 1
+    assert str(row["detail"]).endswith(f"the first at {pattern}: {told}")
     assert str(row["nonfinite_input"]) == str(number(pattern))
     assert row["correctly_rounded"] == 65535
     assert row["ulp_max"] <= 0.5
