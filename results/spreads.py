@@ -6,6 +6,7 @@ are exact in binary, and so is the arithmetic that finds the bucket: no x is cou
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
 from results.tallies import AGAINST_TRUTH
@@ -50,7 +51,7 @@ MERGES = {"spreads": f"SELECT {', '.join(KEYS)}, sum(n)::BIGINT AS n FROM spread
 def interval(bucket: int) -> Interval:
     """The numbers of a bucket that holds several: the lower end belongs to it, the upper one does not."""
     if bucket == SMALL:
-        return 0.0, 2.0**LEAST
+        return math.ulp(0.0), 2.0**LEAST  # zeros have a bucket of their own
     exponent, part = divmod(bucket, PARTS)
     low = 2.0**exponent * (1 + part / PARTS)
     return low, low + 2.0**exponent / PARTS

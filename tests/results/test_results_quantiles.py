@@ -29,10 +29,12 @@ def numbers(kind: str) -> list[float]:
         return [0.3]
     if kind == "ties":
         return rng.choice([0.0, 1e-7, 2e-7, math.nan], 997).tolist()
+    if kind == "tiny":  # the smallest bucket, below it zeros
+        return rng.choice([-0.0, 0.0, 0.0, *5e-324 * np.arange(1, 9), 1e-310, 2.0**-1001], 997).tolist()
     return (10.0 ** rng.normal(-5, 3, 2000)).tolist()
 
 
-@pytest.mark.parametrize("kind", ["edges", "one", "ties", "random"])
+@pytest.mark.parametrize("kind", ["edges", "one", "ties", "tiny", "random"])
 def test_they_are_those_of_all_numbers(campaign: Callable[..., Path], kind: str) -> None:
     values = numbers(kind)
     rows = [make_row(n, "numpy:cpu", rel_max=x, rho_max=1.0) for n, x in enumerate(values)]
