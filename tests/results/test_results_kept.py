@@ -115,6 +115,13 @@ def test_a_damaged_file_is_as_none(made: Path, content: bytes) -> None:
     assert repr(quantiles(open_results(made))) == repr(computed)
 
 
+@pytest.mark.parametrize("content", [5, [1], {"of": "x"}, {"of": 3, "answers": {}}, {"of": "x", "answers": [b""]}])
+def test_a_file_of_another_layout_is_as_none(made: Path, content: object) -> None:
+    encoded = msgspec.msgpack.encode(content)
+    (made / ANSWERS).write_bytes(kept.xxhash.xxh3_64_hexdigest(encoded).encode() + encoded)
+    assert open_results(made).kept_answers == {}
+
+
 def test_a_flipped_bit_is_seen(made: Path) -> None:
     forge(made)
     file = made / ANSWERS
