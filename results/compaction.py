@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from results.columns import COLUMNS, ELEMENT_COLUMNS
-from results.errors import StoreError
+from results.errors import ResultsError, StoreError
 from results.files import alone, replacing, storing
 from results.parts import ROW_GROUP, PartFacts, verify
 from results.store import SPILL, Store
@@ -286,7 +286,7 @@ def _main(arguments: Sequence[str]) -> int:
     modest()
     try:
         done = compact_here(directory, final=final == "1")
-    except StoreError as error:
+    except ResultsError as error:
         print(error, file=sys.stderr)
         return _STORAGE
     print(json.dumps(msgspec.to_builtins(done)))

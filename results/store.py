@@ -142,6 +142,7 @@ class Store:
         self.require()
         folders = [folder for folder in (self.parts, self.elements) if folder.is_dir()]
         stale = [path for folder in folders for path in folder.glob("*" + TEMPORARY)]
+        stale += self.directory.glob(f"*.[0-9]*{TEMPORARY}")  # of the findings, and of kept answers
         kept = set(self._names())
         stale += [path for path in sorted(self.elements.glob("*.parquet")) if path.name not in kept]
         stale += sorted((self.directory / "tmp").glob(SPILL + "*"))

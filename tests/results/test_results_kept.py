@@ -12,9 +12,10 @@ import pytest
 from rich.console import Console
 from synthetic_rows import batch_norm_rows, make_row
 
-from results import compaction, kept
+from results import compaction, kept, merging
 from results.closer import closer_lines
 from results.compaction import compact_here
+from results.errors import ResultsError
 from results.kept import ANSWERS, keep
 from results.outliers import causes
 from results.quantiles import Quantiles, quantiles
@@ -146,3 +147,33 @@ def test_the_last_compaction_of_a_large_campaign_keeps_them(made: Path, monkeypa
     assert done.line() == "nothing to merge; answers of reports kept"
     assert set(open_results(made).kept_answers) == {question.kept_as for question in QUESTIONS}
     assert not compact_here(made, final=True).answers  # they are there
+
+
+def test_what_a_killed_writer_left_is_cleaned(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (made / "notes.tmp").touch()  # not ours
+    monkeypatch.setattr(Path, "replace", killed)
+    monkeypatch.setattr(Path, "unlink", killed)
+    with pytest.raises(KeyboardInterrupt):
+        keep(open_results(made), QUESTIONS)
+    monkeypatch.undo()
+    (left,) = made.glob(f"{ANSWERS}*")
+    assert Store(made).clean() == [left]
+    assert not left.exists()
+
+
+def killed(*arguments: object, **options: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_why_a_campaign_cannot_be_asked_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compaction, "_end_with", lambda parent: None)
+    monkeypatch.setattr(merging, "modest", lambda: None)
+    monkeypatch.setattr(compaction, "compact_here", refused)
+    assert compaction._main(["directory", "1", "0"]) == compaction._STORAGE
+    assert capsys.readouterr().err == "rename the directory\n"
+
+
+def refused(*arguments: object, **options: object) -> None:
+    raise ResultsError("rename the directory")
