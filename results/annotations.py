@@ -12,6 +12,7 @@ from results.findings import FindingGroup
 from results.known import Sorted
 from results.report_findings import command, often, worst
 from results.verdicts import VERDICTS
+from results.visible import visible_lines
 
 
 def workflow_lines(found: Sorted, directory: str) -> Iterator[str]:
@@ -31,8 +32,7 @@ def annotation(level: str, title: str, message: str) -> str:
 
 
 def _data(text: str) -> str:
-    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return "".join(" " if ord(sign) < 32 or sign in "\x7f\x85\u2028\u2029" else sign for sign in escaped)
+    return visible_lines(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _figures(group: FindingGroup) -> str:

@@ -44,7 +44,7 @@ class Trials(Struct, frozen=True):
     inputs: Texts
     """Digest of the inputs; None where it was not written."""
     bits: Texts
-    """Digests of the outputs as "name=digest name=digest"; empty where there is no output."""
+    """Digests of the outputs as "name=digest name=digest", names as in URLs; empty where there is no output."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -109,7 +109,7 @@ def read_trials(results: Results, operator: str, dtype: str) -> dict[str, Trials
     table = results.sql(f"""
         SELECT target, problem_id AS problem, concat(problem_id, '/', seed, '/', "index") AS key,
                {events}, max(rho_max) FILTER (isfinite(rho_max)) AS rho, any_value(input_digest) AS inputs,
-               coalesce(string_agg(concat(output, '=', output_digest), ' ' ORDER BY output)
+               coalesce(string_agg(concat(url_encode(output), '=', output_digest), ' ' ORDER BY output)
                         FILTER (output_digest IS NOT NULL), '') AS bits
         FROM trials LEFT JOIN verdicts ON verdict = name
         WHERE operator = {quoted(operator)} AND coalesce(dtype, '') = {quoted(dtype)} AND {RAN}

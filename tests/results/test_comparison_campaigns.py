@@ -53,6 +53,14 @@ def renamed(found: list[Row], **cells: Any) -> list[Row]:
     return [row | cells for row in found]
 
 
+@pytest.mark.parametrize("name", ["two words", "a=b c=d", "=", " ", "line\nend", "\0"])
+def test_outputs_of_any_name_are_told_apart(campaign: Write, name: str) -> None:
+    first = [make_row(0, output=output, output_digest=f"{n:032x}") for n, output in enumerate(("y", name))]
+    other = [first[0], first[1] | {"output_digest": "f" * 32}]
+    found = compared(campaign(first), campaign(other))
+    assert (only(found).outputs, only(found).equal) == (2, 1)
+
+
 def test_one_seed_run_twice_is_bitwise_identical(campaign: Write) -> None:
     found = compared(campaign(batch_norm_rows(30)), campaign(batch_norm_rows(30)))
     assert headline(found) == "Bitwise identical: all 120 outputs of 120 shared trials of targets."

@@ -122,6 +122,10 @@ def test_annotations_arrive_as_they_were(title: str, message: str) -> None:
     assert annotation("error", "50 %", "a%0Ab") == "::error title=50 %25::a%250Ab"
 
 
+def test_an_annotation_moves_no_terminal() -> None:
+    assert annotation("error", "\x1b[31m\x9b2J", "a\u202eb") == r"::error title=\x1b[31m\x9b2J::a\u202eb"
+
+
 @given(st.text())
 def test_an_annotation_is_one_line(text: str) -> None:
     assert len(annotation("error", text, text).splitlines()) == 1
