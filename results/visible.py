@@ -24,6 +24,11 @@ def visible_lines(text: str) -> str:
     return "\n".join(_ACTIVE.sub(_escape_but_tabs, line) for line in text.split("\n"))
 
 
+def visible_json(text: str) -> str:
+    """Lines of JSON with those characters, which stand in strings only, as escapes of JSON: the same values."""
+    return _ACTIVE.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
+
+
 def _escape(found: re.Match[str]) -> str:
     sign = found[0]
     number = ord(sign)

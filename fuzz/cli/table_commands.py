@@ -47,6 +47,7 @@ def _answer(results: Results, query: str, csv: Path | None, json: bool, rows: in
     from results.export import save_answer
     from results.plain import json_lines
     from results.report_answer import print_answer
+    from results.visible import visible_json
 
     if csv is not None:
         with storing(csv):
@@ -55,7 +56,7 @@ def _answer(results: Results, query: str, csv: Path | None, json: bool, rows: in
     schema, batches = results.batches(query)
     if json:
         for piece in json_lines(schema, batches):
-            sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.write(visible_json(piece.decode()).encode())
         sys.stdout.buffer.flush()
     else:
         print_answer(schema, batches, console(), rows)

@@ -55,6 +55,14 @@ def test_rows_with_many_columns_are_printed_one_below_the_other(capsys: Any) -> 
     assert "row 2" in capsys.readouterr().out.splitlines()
 
 
+def test_json_moves_no_terminal(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    text = "a\x7f\x9b31m\u202eb\u2028\n"
+    assert invoke(["sql", "a", f"select '{text}' as x from range(2)", "--json"]) == 0
+    out = capfdbinary.readouterr().out
+    assert out.isascii()
+    assert [json.loads(line) for line in out.splitlines()] == [{"x": text}] * 2
+
+
 def test_long_answers_are_cut_and_counted(capsys: Any) -> None:
     assert invoke(["sql", "a", "select range as n from range(123456)"]) == 0
     lines = capsys.readouterr().out.splitlines()
