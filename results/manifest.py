@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from results.errors import ResultsError, StoreError
 
 MANIFEST = "campaign.json"
@@ -17,6 +20,16 @@ KNOWN = "known.toml"
 """The file of known findings that the campaign was started with."""
 _FOLDERS = ("parts", "elements", "problems", "given", "extensions", "tmp")
 FORMAT = "ulpfuzz campaign"
+
+
+class _Kinds(Struct):
+    """Of what kind the values are that readers take as they are."""
+
+    schema_version: int | None = None
+    plan: str | None = None
+    fail_on: str | None = None
+    targets: list[str] | None = None
+    pairs: list[Any] | None = None
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:
@@ -38,6 +51,10 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     manifest = _json(path)
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ResultsError(f"{path} does not describe a campaign: its format is not {FORMAT!r}")
+    try:
+        msgspec.convert(manifest, _Kinds)
+    except msgspec.ValidationError as error:
+        raise StoreError(f"{path} is damaged: {error}; restore it from a copy of the campaign") from error
     return manifest
 
 
@@ -45,7 +62,8 @@ def read_environments(directory: Path) -> dict[str, Any]:
     """Environment records by hash; empty where none were written."""
     path = directory / ENVIRONMENTS
     records = _json(path) if path.exists() else {}
-    return records if isinstance(records, dict) else {}
+    every = records.items() if isinstance(records, dict) else ()
+    return {key: record for key, record in every if isinstance(record, dict)}
 
 
 def campaign_of(path: Path) -> Path:
@@ -83,7 +101,7 @@ def _json(path: Path) -> Any:
         return json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise StoreError(
             f"{path} is damaged: it is not JSON ({error}); restore it from a copy of the campaign"
         ) from error

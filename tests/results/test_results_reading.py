@@ -176,3 +176,38 @@ def test_every_public_name_exists() -> None:
         assert getattr(results, name) is not None
     with pytest.raises(AttributeError, match="nonsense"):
         _ = results.nonsense
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"plan": ["fixed"]},
+        {"plan": 5},
+        {"schema_version": "x"},
+        {"fail_on": [3]},
+        {"targets": 5},
+        {"targets": [1]},
+        {"pairs": 5},
+    ],
+)
+def test_a_value_of_another_kind_in_a_manifest_is_one_line(
+    campaign: Callable[..., Path], value: dict[str, object]
+) -> None:
+    directory = campaign([make_row()])
+    manifest = directory / "campaign.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), **value}))
+    with pytest.raises(StoreError, match=r"campaign.json is damaged: Expected .*\$\..*; restore it from a copy"):
+        results.open(directory)
+
+
+def test_a_manifest_nested_without_end_is_one_line(campaign: Callable[..., Path]) -> None:
+    directory = campaign([make_row()])
+    (directory / "campaign.json").write_text("[" * 100_000)
+    with pytest.raises(StoreError, match=r"campaign.json is damaged: it is not JSON"):
+        results.open(directory)
+
+
+def test_environments_that_are_no_records_are_left_out(campaign: Callable[..., Path]) -> None:
+    directory = campaign([make_row()])
+    (directory / "environments.json").write_text(json.dumps({"e" * 16: 5, "f" * 16: {"cpu": "here"}}))
+    assert results.open(directory).environments == {"f" * 16: {"cpu": "here"}}
