@@ -256,7 +256,7 @@ def _keep_answers(store: Store) -> bool:
     from results.quantiles import quantiles
     from results.reading import open as open_results
 
-    return keep(open_results(store.directory, verify=False), (quantiles, closer_lines, causes))
+    return keep(open_results(store.directory), (quantiles, closer_lines, causes))
 
 
 _ROOT = str(Path(__file__).resolve().parent.parent)

@@ -40,6 +40,10 @@ class CampaignDirectory:
 
         What a run left that was killed before it had written campaign.json is removed.
         """
+        try:
+            os.fspath(self.path).encode()
+        except UnicodeEncodeError:  # no report could read it
+            raise UserError(f"the name {self.path} is no UTF-8 text: choose another --out") from None
         if self.manifest_path.exists():
             raise UserError(
                 f"{self.path} holds a campaign already: {resume_command(self.path)}, or choose another --out"

@@ -340,6 +340,13 @@ def test_damaged_parts_are_named_and_computed_again(
     assert "holds no finished trials yet" in one_line(capsys, "report", "c")
 
 
+def test_a_folder_that_no_report_could_read_is_refused_before_the_run(tmp_path: Path) -> None:
+    odd = tmp_path / os.fsdecode(b"night\xff")
+    with pytest.raises(UserError, match="is no UTF-8 text: choose another --out"):
+        CampaignDirectory(odd).create()
+    assert not odd.exists()
+
+
 def test_an_existing_campaign_is_not_overwritten(ulpfuzz: Cli, capsys: pytest.CaptureFixture[str]) -> None:
     ulpfuzz.ok("run", "exp", "--dims", "n=3", "--targets", "numpy", "--trials", 3, "--out", "c")
     assert "c holds a campaign already: `ulpfuzz resume c`, or choose another --out" in one_line(capsys, *EXP)

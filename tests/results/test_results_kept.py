@@ -109,6 +109,11 @@ def test_every_module_of_the_package_is_part_of_the_code(tmp_path: Path, monkeyp
     assert kept._source.__wrapped__() != one
 
 
+def test_code_without_its_text_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "_PACKAGE", tmp_path)
+    assert kept._source.__wrapped__() != kept._source.__wrapped__()
+
+
 @pytest.mark.parametrize("content", [b"", b"short", b"0" * 500])
 def test_a_damaged_file_is_as_none(made: Path, content: bytes) -> None:
     computed = quantiles(open_results(made))
