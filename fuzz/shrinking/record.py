@@ -89,8 +89,17 @@ def _shown(values: Array, each: bool) -> str:
     raw = np.ascontiguousarray(flat).view(np.uint8).reshape(flat.size, -1)
     if flat.size and (raw == raw[0]).all():
         return f"{flat.size:,} times {_number(flat[0])}"
-    zeros = int(np.count_nonzero(flat == 0))
+    others = np.flatnonzero(flat != 0)  # NaN among them
+    if 0 < others.size <= SHOWN < flat.size:
+        return f"{flat.size:,} numbers, 0 but for {', '.join(_placed(values, int(at)) for at in others)}"
+    zeros = flat.size - others.size
     return f"{flat.size:,} numbers" + (f", {zeros:,} of them 0" if zeros else "")
+
+
+def _placed(values: Array, at: int) -> str:
+    """For instance "0.5 at [1, 3]"."""
+    place = [int(index) for index in np.unravel_index(at, values.shape)]
+    return f"{_number(values.reshape(-1)[at])} at {place}"
 
 
 def _number(value: np.generic) -> str:
