@@ -18,8 +18,6 @@ from running import TINY, Cli, differing, elements_of, in_session, rows_of, wait
 KILLS = int(os.environ.get("ULPFUZZ_KILLS", "2"))
 SEED = int(os.environ.get("ULPFUZZ_KILL_SEED", "0"))
 MANY = ("run", *TINY, "--trials", 600, "--shard-trials", 1)
-ENOUGH = ("run", *TINY, "--trials", 300, "--shard-trials", 1)
-"""For a first merge."""
 
 
 def merging(main: int) -> psutil.Process | None:
@@ -70,10 +68,10 @@ def test_kills_while_parts_are_merged(ulpfuzz: Cli, tmp_path: Path) -> None:
 
 
 def test_a_merge_that_dies_does_not_end_the_campaign(ulpfuzz: Cli, tmp_path: Path) -> None:
-    process = ulpfuzz.start(*ENOUGH, "--out", "c")
+    process = ulpfuzz.start(*MANY, "--out", "c")
     child = wait_for(lambda: merging(process.pid), 60)
     child.kill()
     _, messages = process.communicate(timeout=120)
     assert process.returncode == 0, messages
     assert "not_compacted" in (tmp_path / "c" / "log.jsonl").read_text()
-    assert len(rows_of(tmp_path / "c")) == 300
+    assert len(rows_of(tmp_path / "c")) == 600
