@@ -12,6 +12,8 @@ Row: TypeAlias = dict[str, Cell]
 """Values by column name; a missing column is null."""
 
 SCHEMA_VERSION = 6
+FLAG = 2.0
+"""An element with a larger rho is flagged (fuzz.thresholds)."""
 
 INTERNAL = ("float32", "storage", "beyond")
 """Values of the column `internal`, the most accurate first."""

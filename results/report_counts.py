@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from results.columns import FLAG
 from results.errors import InvalidRate
 from results.layout import count, heading, interval_cell, percent_of, say, short, table, verdict_text
 from results.quiet import quiet, told
@@ -18,8 +19,6 @@ from results.tallies import Tally, against_truth, between_targets, verdict_count
 from results.verdicts import VERDICTS
 
 _OFTEN = ("trials", "above 1e-1", "above 1e-2")
-_FLAG = 2.0
-"""rho above which an element is flagged (docs/verdicts.md)."""
 
 
 def print_targets(results: Results, console: Console) -> None:
@@ -53,7 +52,7 @@ def print_targets(results: Results, console: Console) -> None:
         "amplification: at the largest relative error, how much of it one rounding unit explains, in units of u.",
     )
     say(console, "rho: error divided by what rounding and conditioning excuse; above 2 an element is flagged.")
-    if excused := [tally.target for tally in tallies if not tally.flagged and (tally.worst_rho or 0) > _FLAG]:
+    if excused := [tally.target for tally in tallies if not tally.flagged and (tally.worst_rho or 0) > FLAG]:
         say(console, f"Not flagged above 2: {', '.join(excused)}. Reading subnormal numbers as zero explains that.")
     if low_precision:
         say(

@@ -6,13 +6,14 @@ import json
 from typing import Any
 
 from fuzz.thresholds import FLAG
+from results.quoting import quoted
 from results.reading import Results
 
 
 def where_largest(results: Results, name: str, operator: str) -> str:
     """ "x = -2.70" at the largest absolute error."""
     rows = results.sql(
-        f"""SELECT inputs FROM elements WHERE kind = 'absolute' AND target LIKE '{name}:%' AND operator = '{operator}'
+        f"""SELECT inputs FROM elements WHERE kind = 'absolute' AND {_of(name, operator)}
             ORDER BY abs(value - truth) DESC LIMIT 1"""
     ).to_pylist()
     return _place(rows[0]["inputs"]) if rows else ""
@@ -21,13 +22,18 @@ def where_largest(results: Results, name: str, operator: str) -> str:
 def where_flagged(results: Results, name: str, operator: str) -> str:
     """ "x = -16.7 gives 0 instead of 5.58e-08" at the largest rho: rarely where the absolute error is largest."""
     rows = results.sql(
-        f"""SELECT inputs, value, truth FROM elements WHERE kind = 'worst' AND target LIKE '{name}:%'
-            AND operator = '{operator}' AND rho > {FLAG} AND isfinite(rho) ORDER BY rho DESC LIMIT 1"""
+        f"""SELECT inputs, value, truth FROM elements WHERE kind = 'worst' AND {_of(name, operator)}
+            AND rho > {FLAG} AND isfinite(rho) ORDER BY rho DESC LIMIT 1"""
     ).to_pylist()
     if not rows:
         return ""
     place, (value, truth) = _place(rows[0]["inputs"]), told_apart(rows[0]["value"], rows[0]["truth"])
     return f"{place} gives {value} instead of {truth}" if place else f"{value} instead of {truth}"
+
+
+def _of(name: str, operator: str) -> str:
+    """In SQL, whether an element is of this function."""
+    return f"split_part(target, ':', 1) = {quoted(name)} AND operator = {quoted(operator)}"
 
 
 def _place(inputs: str) -> str:

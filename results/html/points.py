@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from results.columns import FLAG
 from results.tallies import PLAIN
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ MOST = 4000
 """Points of all plots of a campaign together."""
 WORST = 200
 """So many by rho, and by relative error, come first."""
-OUTLIER, FLAG = 0.1, 2.0
-"""An outlier has a relative error or a rho above these."""
+OUTLIER = 0.1
+"""An outlier has a relative error above it, or a rho above FLAG."""
 
 
 class Point(Struct, frozen=True):

@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fuzz.operators import operator
 from fuzz.reproduction.specimen import Specimen
 from fuzz.shrinking.record import summary_of
 from fuzz.targets import Target
+from strategies import make_problem, parse_recipe
+
+NORMAL = parse_recipe("normal(0,1)", ("x",))
 
 
 def placed(shape: tuple[int, ...], **numbers: float) -> Any:
@@ -33,5 +37,6 @@ def placed(shape: tuple[int, ...], **numbers: float) -> Any:
     ids=lambda value: value.partition(" = ")[2] if isinstance(value, str) else "",
 )
 def test_inputs_are_shown_in_a_few_words(values: Any, said: str) -> None:
-    specimen = Specimen(None, Target("numpy", "cpu", "float32"), {"x": values})  # type: ignore[arg-type]
+    problem = make_problem(operator("tanh").contract, dims={"n": values.size}, home="float32", recipes=[NORMAL])
+    specimen = Specimen(problem, Target("numpy", "cpu", "float32"), {"x": values})
     assert summary_of(specimen) == f"shrunk to {said}"
