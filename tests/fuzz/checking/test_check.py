@@ -357,6 +357,21 @@ def test_a_gradient_that_is_cut_off_says_what_cuts_it(tmp_path: Path) -> None:
     assert "detach(), no_grad(), NumPy or integers inside" in result.sentence
 
 
+def tanh_1(x: Any) -> Any:
+    return np.tanh(x)
+
+
+def tanhx1(x: Any) -> Any:
+    return np.tanh(x) * x.dtype.type(1.001)
+
+
+def test_places_are_of_the_very_function(tmp_path: Path) -> None:
+    """An underscore in a name stands for no other letter."""
+    healthy, wrong = checked(tmp_path, tanh_1, tanhx1, truth=tanh).lines
+    assert (healthy.name, healthy.furthest) == ("tanh_1", "")
+    assert "gives" in wrong.furthest
+
+
 def test_an_output_without_gradient_does_not_hide_that_of_another(tmp_path: Path) -> None:
     def both(x: Any) -> Any:
         return torch.tanh(x), x.detach() * 2
